@@ -1,0 +1,1 @@
+//! Traits, types, errors and validation of the GPU compute HAL.

@@ -1,0 +1,3 @@
+//! The conformance suite as a program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! CUDA: symbol table and native primitives.

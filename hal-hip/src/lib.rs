@@ -1,0 +1,1 @@
+//! HIP: symbol table and native primitives.

@@ -1,0 +1,1 @@
+//! What CUDA and HIP share: deferred work queue, timeline semaphores, pools, command buffers.

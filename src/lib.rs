@@ -1,0 +1,1 @@
+//! A hardware abstraction layer for GPU compute.

@@ -1,0 +1,3 @@
+//! Project commands.
+
+fn main() {}
