@@ -1,3 +1,47 @@
-//! Project commands.
+//! Project commands: `cargo xtask <command>`. One file per command.
 
-fn main() {}
+// A command line program talks on the terminal.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use clap::{Parser, Subcommand};
+
+mod bindings;
+mod cts;
+mod info;
+mod kernels;
+mod softgpu;
+mod symbols;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Project commands")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build and run the conformance suite.
+    Cts(cts::Args),
+    /// List every driver and device, and why a driver could not be loaded.
+    Info(info::Args),
+    /// Compile kernels/*.cu to the committed PTX and AMD code objects.
+    Kernels(kernels::Args),
+    /// Generate the committed bindings from the vendors' headers.
+    Bindings(bindings::Args),
+    /// Compare a backend's symbol table with a library.
+    Symbols(symbols::Args),
+    /// Build the software GPU as a driver under target/softgpu.
+    Softgpu(softgpu::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().command {
+        Command::Cts(args) => cts::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Kernels(args) => kernels::run(args),
+        Command::Bindings(args) => bindings::run(args),
+        Command::Symbols(args) => symbols::run(args),
+        Command::Softgpu(args) => softgpu::run(args),
+    }
+}
