@@ -1,1 +1,3 @@
-//! What CUDA and HIP share: deferred work queue, timeline semaphores, pools, command buffers.
+//! What CUDA and HIP share, written once: generic over the [`native`] primitives that each backend supplies.
+
+pub mod native;

@@ -1,0 +1,254 @@
+//! A GPU, and what it can do.
+
+use crate::{
+    Buffer, BufferParams, CommandBuffer, CommandEncoder, CommandList, Deadline, DriverInfo, Error,
+    Executable, ExecutableFormat, ExecutableParams, Queue, QueueParams, Result, Semaphore,
+};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Tells open devices apart within this process. Opening a GPU twice gives two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceId(pub u64);
+
+impl fmt::Display for DeviceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "device#{}", self.0)
+    }
+}
+
+/// What is known of a device without opening it.
+#[derive(Clone, Debug)]
+pub struct DeviceInfo {
+    /// The driver it belongs to.
+    pub driver: DriverInfo,
+    /// Its place in the driver's list.
+    pub ordinal: u32,
+    /// Its name as the driver gives it.
+    pub name: String,
+    /// Stable across reboots and enumeration order, `GPU-xxxxxxxx-xxxx-…`.
+    pub uuid: String,
+    /// `sm_80`, `gfx90a`.
+    pub arch: String,
+    /// Device memory in bytes.
+    pub total_memory: u64,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// How much of it.
+    pub limits: Limits,
+}
+
+impl DeviceInfo {
+    /// The URI that opens this device, `cuda://0`.
+    pub fn uri(&self) -> String {
+        format!("{}://{}", self.driver.backend, self.ordinal)
+    }
+}
+
+/// What a device can do. A conformance case names the ones it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Formats `load_executable` takes.
+    pub formats: Vec<ExecutableFormat>,
+    /// [`MemoryKind::Managed`](crate::MemoryKind::Managed) can be allocated.
+    pub managed_memory: bool,
+    /// Stream-ordered allocation.
+    pub memory_pools: bool,
+    /// Native graphs.
+    pub graphs: bool,
+    /// [`EntryPoint::parameters`](crate::EntryPoint::parameters) is known, and dispatches are checked against it.
+    pub parameter_reflection: bool,
+    /// Entry points can be listed rather than only looked up by name.
+    pub entry_point_listing: bool,
+}
+
+/// How much of it. Validation holds calls to these before a driver sees them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads in one workgroup, all dimensions multiplied.
+    pub max_workgroup_size: u32,
+    /// Threads in one workgroup, per dimension.
+    pub max_workgroup_dims: [u32; 3],
+    /// Workgroups in one dispatch, per dimension.
+    pub max_grid_dims: [u32; 3],
+    /// Shared memory of one workgroup, in bytes.
+    pub max_shared_memory: u32,
+    /// Threads that run in lock-step.
+    pub subgroup_size: u32,
+    /// Multiprocessors or compute units.
+    pub multiprocessors: u32,
+    /// Lowest and highest stream priority as the driver numbers them; equal if it has only one.
+    pub stream_priorities: [i32; 2],
+}
+
+/// What could not be freed when a device was closed.
+#[derive(Clone, Debug)]
+pub struct TeardownReport {
+    /// The device.
+    pub device: String,
+    /// Submissions still running when the limit passed; their resources stay allocated.
+    pub abandoned: Vec<String>,
+    /// Frees that the driver refused.
+    pub failures: Vec<Error>,
+}
+
+/// Somebody to be told.
+pub type Observer<T> = Arc<dyn Fn(&T) + Send + Sync>;
+
+/// How a device is run. The defaults suit a framework.
+#[derive(Clone)]
+pub struct DeviceParams {
+    /// Events kept ready for reuse. More are created on demand and destroyed when they come back. Default 64.
+    pub event_pool_capacity: usize,
+    /// Submissions that one queue may have on the device before `submit` hands further ones to the worker thread
+    /// instead of calling the driver itself, which would block once the driver's own queue is full. Default 512.
+    pub inline_issue_limit: usize,
+    /// Longest pause between two looks at running work. Shorter finds completions sooner and costs more of a core.
+    /// Default 200 µs.
+    pub completion_interval: Duration,
+    /// How long closing the device waits for work that runs. Default 10 s.
+    pub teardown_limit: Duration,
+    /// Called once if the device is lost, before any wait sees the loss. Must not block.
+    pub on_lost: Option<Observer<Error>>,
+    /// Called when the device could not free everything as it closed.
+    pub on_teardown: Option<Observer<TeardownReport>>,
+}
+
+impl Default for DeviceParams {
+    fn default() -> Self {
+        DeviceParams {
+            event_pool_capacity: 64,
+            inline_issue_limit: 512,
+            completion_interval: Duration::from_micros(200),
+            teardown_limit: Duration::from_secs(10),
+            on_lost: None,
+            on_teardown: None,
+        }
+    }
+}
+
+impl fmt::Debug for DeviceParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceParams")
+            .field("event_pool_capacity", &self.event_pool_capacity)
+            .field("inline_issue_limit", &self.inline_issue_limit)
+            .field("completion_interval", &self.completion_interval)
+            .field("teardown_limit", &self.teardown_limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Counts of a device's queues and native streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Queues the user holds.
+    pub live: u64,
+    /// Dropped queues whose work still runs.
+    pub outstanding: u64,
+    /// Queues that took over an idle stream instead of creating one.
+    pub reused: u64,
+    /// Native streams ever created.
+    pub created: u64,
+}
+
+/// Counts of what a device has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounters {
+    /// Queues and streams.
+    pub queues: QueueCounters,
+    /// Submissions accepted.
+    pub submitted: u64,
+    /// Submissions handed to the driver.
+    pub issued: u64,
+    /// Submissions that ended, either way.
+    pub retired: u64,
+    /// Of those, the ones that failed.
+    pub failed: u64,
+    /// Submissions issued on the thread that called `submit`.
+    pub issued_inline: u64,
+    /// Waits handed to the device.
+    pub device_waits: u64,
+    /// Waits that stream order made unnecessary.
+    pub elided_waits: u64,
+    /// Native events in existence.
+    pub events: u64,
+}
+
+/// An open GPU.
+///
+/// Queues keep their device open. When the last of the device's and its queues' handles is dropped, unissued work
+/// fails as `Cancelled`, issued work is waited for up to [`DeviceParams::teardown_limit`], and the device closes.
+/// Buffers, executables and semaphores may outlive it.
+pub trait Device: Send + Sync + fmt::Debug {
+    /// Identity within this process.
+    fn id(&self) -> DeviceId;
+
+    /// What is known of it.
+    fn info(&self) -> &DeviceInfo;
+
+    /// A new queue, on a new or a recycled stream.
+    ///
+    /// # Errors
+    /// `DeviceLost`, or what the driver answers.
+    fn create_queue(&self, params: &QueueParams) -> Result<Arc<dyn Queue>>;
+
+    /// A new timeline whose payload is `initial`. Usable with queues of every device and backend in this process.
+    /// If this device is lost, the semaphore fails.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    fn create_semaphore(&self, initial: u64) -> Result<Arc<dyn Semaphore>>;
+
+    /// Allocates memory. Contents are undefined. Size zero is allowed and takes no memory.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` if there is not enough, `OutOfRange` for sizes no device can have, `Unimplemented` if the
+    /// device lacks the kind, `DeviceLost`.
+    fn allocate_buffer(&self, params: &BufferParams) -> Result<Arc<dyn Buffer>>;
+
+    /// Loads code. May take long, since drivers compile here.
+    ///
+    /// # Errors
+    /// `InvalidArgument` with the driver's log if the driver does not accept the image, `Unimplemented` if the device
+    /// does not take the format.
+    fn load_executable(&self, params: &ExecutableParams<'_>) -> Result<Arc<dyn Executable>>;
+
+    /// Makes a command buffer of a list that a [`CommandEncoder`] has validated. Use [`encoder`](#method.encoder) instead.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the list was recorded for another device.
+    fn create_command_buffer(&self, list: CommandList) -> Result<Arc<dyn CommandBuffer>>;
+
+    /// Why the device is lost, if it is.
+    fn lost(&self) -> Option<Error>;
+
+    /// Waits until everything submitted before has ended, well or badly.
+    ///
+    /// # Errors
+    /// `DeadlineExceeded`.
+    fn wait_idle(&self, deadline: Deadline) -> Result<()>;
+
+    /// What it has done so far.
+    fn counters(&self) -> DeviceCounters;
+
+    /// For backends to recognise their own.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl dyn Device {
+    /// Starts recording a command buffer for this device.
+    ///
+    /// ```no_run
+    /// # fn f(device: std::sync::Arc<dyn hal_core::Device>, buffer: std::sync::Arc<dyn hal_core::Buffer>)
+    /// # -> hal_core::Result<()> {
+    /// let mut encoder = device.encoder();
+    /// encoder.fill(&buffer, 0, 1024, &[0])?;
+    /// let commands = encoder.finish(&*device)?;
+    /// # Ok(()) }
+    /// ```
+    pub fn encoder(&self) -> CommandEncoder {
+        CommandEncoder::new(self.id(), self.info().limits.clone())
+    }
+}

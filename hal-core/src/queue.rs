@@ -1,0 +1,175 @@
+//! Where work is submitted.
+
+use crate::{BufferRange, CommandBuffer, Deadline, Device, Result, Semaphore, SemaphorePoint, fence};
+use smallvec::SmallVec;
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// Urgency relative to other queues of a device, where the driver has priorities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum QueuePriority {
+    /// The driver's lowest.
+    Low,
+    /// The driver's default.
+    #[default]
+    Normal,
+    /// The driver's highest.
+    High,
+}
+
+/// How to create a queue.
+#[derive(Clone, Debug, Default)]
+pub struct QueueParams {
+    /// Its urgency.
+    pub priority: QueuePriority,
+}
+
+/// Names an accepted submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SubmissionId {
+    /// The queue's number on its device.
+    pub queue: u64,
+    /// Its place in the queue: the order in which `submit` took them, from 0.
+    pub sequence: u64,
+}
+
+/// A command buffer to execute, with what its slots stand for.
+#[derive(Clone, Debug)]
+pub struct Execute {
+    /// The commands.
+    pub commands: Arc<dyn CommandBuffer>,
+    /// The binding table: slot *n* is entry *n*.
+    pub bindings: Vec<BufferRange>,
+}
+
+/// Work, what it waits for, and what it signals.
+///
+/// Handles move into the submission and stay alive until it has ended.
+///
+/// ```no_run
+/// # use hal_core::*;
+/// # use std::sync::Arc;
+/// # fn f(queue: &dyn Queue, commands: &Arc<dyn CommandBuffer>, a: &Arc<dyn Semaphore>, b: &Arc<dyn Semaphore>)
+/// # -> Result<()> {
+/// queue.submit(Submission::new().label("step 1").wait(a, 1).execute(commands).signal(b, 1))?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Submission {
+    pub(crate) label: Option<Cow<'static, str>>,
+    pub(crate) waits: SmallVec<[SemaphorePoint; 4]>,
+    pub(crate) work: SmallVec<[Execute; 1]>,
+    pub(crate) signals: SmallVec<[SemaphorePoint; 4]>,
+}
+
+/// A submission taken apart, for the queue that runs it.
+#[derive(Debug)]
+pub struct SubmissionParts {
+    /// For messages.
+    pub label: Option<Cow<'static, str>>,
+    /// One entry per semaphore.
+    pub waits: SmallVec<[SemaphorePoint; 4]>,
+    /// In order.
+    pub work: SmallVec<[Execute; 1]>,
+    /// One entry per semaphore.
+    pub signals: SmallVec<[SemaphorePoint; 4]>,
+}
+
+impl Submission {
+    /// Nothing: waits for nothing, does nothing, signals nothing.
+    pub fn new() -> Self {
+        Submission::default()
+    }
+
+    /// A name for error messages and reports.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<Cow<'static, str>>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Starts only when `semaphore` has reached `value`. Of two waits for one semaphore the larger counts.
+    #[must_use]
+    pub fn wait(mut self, semaphore: &Arc<dyn Semaphore>, value: u64) -> Self {
+        fence::insert(&mut self.waits, SemaphorePoint::new(semaphore, value));
+        self
+    }
+
+    /// Executes a command buffer that uses no slots, after those named before.
+    #[must_use]
+    pub fn execute(self, commands: &Arc<dyn CommandBuffer>) -> Self {
+        self.execute_with(commands, Vec::new())
+    }
+
+    /// Executes a command buffer with this binding table, after those named before.
+    #[must_use]
+    pub fn execute_with(mut self, commands: &Arc<dyn CommandBuffer>, bindings: Vec<BufferRange>) -> Self {
+        self.work.push(Execute { commands: commands.clone(), bindings });
+        self
+    }
+
+    /// Raises `semaphore` to `value` when the work has ended; fails it if the work fails. Of two signals for one
+    /// semaphore the larger counts. A payload already there or beyond stays as it is.
+    #[must_use]
+    pub fn signal(mut self, semaphore: &Arc<dyn Semaphore>, value: u64) -> Self {
+        fence::insert(&mut self.signals, SemaphorePoint::new(semaphore, value));
+        self
+    }
+
+    /// Takes it apart.
+    pub fn into_parts(self) -> SubmissionParts {
+        SubmissionParts { label: self.label, waits: self.waits, work: self.work, signals: self.signals }
+    }
+}
+
+/// A place to submit work to. Maps to a native stream.
+///
+/// # Order
+///
+/// Semaphores give order, and nothing else does:
+///
+/// - A submission starts when all its waits are reached. One whose waits are unmet delays no other, not even a later
+///   one of the same queue.
+/// - Submissions of one queue that are ready are handed to the device in the order in which `submit` took them.
+///   Since a queue is one stream, those then run one after the other.
+/// - A wait for a value that another submission of this device will signal becomes a wait on the device, as soon as
+///   that one has been handed over: no completion passes through the host. On the same queue it becomes nothing.
+/// - Signals become visible to the host after all effects of the work are.
+///
+/// # Failure
+///
+/// A submission fails if one of its waits fails, if the driver refuses it, or if it fails as it runs. Its signal
+/// semaphores then fail with the same error, and so its dependants; nothing else does, and the queue stays usable.
+/// Only loss of the device ends everything on it.
+///
+/// # Lifetime
+///
+/// Dropping a queue returns at once. Its work runs on, and its stream is reused by a later queue.
+pub trait Queue: Send + Sync + fmt::Debug {
+    /// The device. Holding a queue keeps its device open.
+    fn device(&self) -> Arc<dyn Device>;
+
+    /// Its number on the device.
+    fn id(&self) -> u64;
+
+    /// Takes a submission and returns. Waits neither for the device nor for a semaphore.
+    ///
+    /// # Errors
+    /// On error nothing has happened, and the semaphores are as they were: `InvalidArgument` or `OutOfRange` for what
+    /// validation finds, `DeviceLost`. What goes wrong later is found at the signal semaphores.
+    fn submit(&self, submission: Submission) -> Result<SubmissionId>;
+
+    /// Whether everything submitted has ended. A queue that never had work is idle.
+    fn is_idle(&self) -> bool;
+
+    /// Blocks until everything submitted before has ended, well or badly.
+    ///
+    /// # Errors
+    /// `DeadlineExceeded`.
+    fn wait_idle(&self, deadline: Deadline) -> Result<()>;
+
+    /// For backends to recognise their own.
+    fn as_any(&self) -> &dyn Any;
+}
