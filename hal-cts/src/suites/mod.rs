@@ -1,0 +1,49 @@
+//! One file per suite.
+
+use crate::Case;
+
+/// Declares the cases of a suite, grouped by what they require. The list is checked by the compiler: a case that is
+/// left out is dead code.
+macro_rules! suite {
+    ($suite:literal, $($requires:expr => [$($name:ident),+ $(,)?]),+ $(,)?) => {
+        pub(crate) const CASES: &[$crate::Case] = &[$($(
+            $crate::Case { suite: $suite, name: stringify!($name), requires: $requires, run: $name },
+        )+)+];
+    };
+}
+
+mod properties;
+mod selftest;
+
+/// Every case, in a stable order.
+pub fn cases() -> Vec<Case> {
+    [properties::CASES].concat()
+}
+
+/// Cases for testing the program that runs cases: they pass, fail, panic, abort and hang. Never part of a normal run.
+pub fn selftest() -> Vec<Case> {
+    selftest::CASES.to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn ids_are_unique_and_plain() {
+        let mut seen = HashSet::new();
+        for case in cases().into_iter().chain(selftest()) {
+            let id = case.id();
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '/';
+            assert!(id.chars().all(plain), "{id}");
+            assert!(seen.insert(id.clone()), "{id} twice");
+        }
+    }
+
+    #[test]
+    fn order_is_stable() {
+        let ids = || cases().iter().map(Case::id).collect::<Vec<_>>();
+        assert_eq!(ids(), ids());
+    }
+}
