@@ -4,8 +4,11 @@
 //!
 //! - [`ptx`] reads PTX text into code;
 //! - [`exec`] runs a grid of that code on the CPU, checking every access;
-//! - `driver` is a driver without an ABI (devices, contexts, streams, events, memory, modules), and `cuda` and `hip`
+//! - [`driver`] is a driver without an ABI (devices, contexts, streams, events, memory, modules), and `cuda` and `hip`
 //!   are the two ABIs over it.
 
+pub mod driver;
 pub mod exec;
 pub mod ptx;
+
+pub use driver::last_fault;

@@ -1,0 +1,131 @@
+//! Events: a remembered position in a stream.
+
+use super::context::Context;
+use super::error::{Error, Result};
+use super::handle::{Handle, Registry};
+use super::op::Op;
+use super::stream::{Point, Stream};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// Every live event.
+pub static EVENTS: Registry<Event> = Registry::new("events");
+
+/// When a stream came to a record, in nanoseconds since the process first asked; 0 until then.
+#[derive(Debug, Default)]
+pub struct Stamp(AtomicU64);
+
+impl Stamp {
+    /// Takes the time.
+    pub(super) fn take(&self) {
+        static EPOCH: OnceLock<Instant> = OnceLock::new();
+        let nanos = EPOCH.get_or_init(Instant::now).elapsed().as_nanos() as u64;
+        self.0.store(nanos + 1, Ordering::Release);
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Record {
+    point: Point,
+    stamp: Arc<Stamp>,
+}
+
+/// An event.
+#[derive(Debug)]
+pub struct Event {
+    /// Its handle.
+    pub handle: Handle,
+    /// Its context.
+    pub context: Arc<Context>,
+    /// Whether it takes the time.
+    pub timing: bool,
+    record: Mutex<Option<Record>>,
+}
+
+impl Event {
+    /// Makes an event.
+    pub fn create(context: &Arc<Context>, timing: bool) -> Result<Arc<Self>> {
+        context.check()?;
+        let make = |handle| Self { handle, context: context.clone(), timing, record: Mutex::new(None) };
+        Ok(EVENTS.insert_with(make))
+    }
+
+    /// Destroys an event. Waits that were issued on it stay good.
+    pub fn destroy(handle: Handle) -> Result<()> {
+        EVENTS.remove(handle)?.context.check()
+    }
+
+    /// Moves the event to the end of a stream of its own context.
+    pub fn record(&self, stream: &Arc<Stream>) -> Result<()> {
+        if stream.context.handle != self.context.handle {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let mut record = self.record.lock();
+        let stamp = Arc::new(Stamp::default());
+        let point = stream.enqueue([Op::Record(stamp.clone())])?;
+        *record = Some(Record { point, stamp });
+        Ok(())
+    }
+
+    /// Notes that the event was recorded by an operation that was issued otherwise (a graph node).
+    pub(super) fn recorded(&self, point: Point, stamp: Arc<Stamp>) {
+        *self.record.lock() = Some(Record { point, stamp });
+    }
+
+    /// Makes a stream, of any context, wait for what the event stands for now. No-op if it was never recorded.
+    pub fn wait_on(&self, stream: &Arc<Stream>) -> Result<()> {
+        stream.context.check()?;
+        self.context.check()?;
+        match self.pending() {
+            Some(point) => stream.enqueue([Op::Wait(vec![point])]).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The position the event stands for, unless it is reached.
+    pub(super) fn pending(&self) -> Option<Point> {
+        self.record.lock().as_ref().map(|record| record.point.clone()).filter(|point| !point.reached())
+    }
+
+    /// Success if the work before the last record is done or there is none, else `NOT_READY`.
+    pub fn query(&self) -> Result<()> {
+        self.context.check()?;
+        let done = self.record.lock().as_ref().is_none_or(|record| record.point.reached());
+        self.context.check()?;
+        if done { Ok(()) } else { Err(Error::NOT_READY) }
+    }
+
+    /// Waits for the work before the last record.
+    pub fn synchronize(&self) -> Result<()> {
+        self.context.check()?;
+        let point = self.record.lock().as_ref().map(|record| record.point.clone());
+        if let Some(point) = point {
+            point.wait(|| self.context.check().is_err());
+        }
+        self.context.check()
+    }
+
+    /// Milliseconds between two records.
+    pub fn elapsed(start: &Self, end: &Self) -> Result<f32> {
+        start.context.check()?;
+        end.context.check()?;
+        if !start.timing || !end.timing {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let (start, end) = (start.nanos()?, end.nanos()?);
+        Ok((end as f64 - start as f64) as f32 / 1e6)
+    }
+
+    fn nanos(&self) -> Result<u64> {
+        let record = self.record.lock().clone().ok_or(Error::INVALID_HANDLE)?;
+        if !record.point.reached() {
+            return Err(Error::NOT_READY);
+        }
+        match record.stamp.0.load(Ordering::Acquire) {
+            0 => Err(Error::INVALID_HANDLE),
+            nanos => Ok(nanos),
+        }
+    }
+}

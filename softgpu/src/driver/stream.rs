@@ -1,0 +1,305 @@
+//! Streams: a queue of operations and a thread that runs them in order.
+
+use super::context::{CONTEXTS, Context};
+use super::device::limits;
+use super::error::{Error, Result};
+use super::handle::{Handle, Registry, fresh};
+use super::op::Op;
+use parking_lot::{Condvar, Mutex};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Every stream a program made and did not destroy.
+pub static STREAMS: Registry<Stream> = Registry::new("streams");
+
+thread_local! {
+    static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+    static PER_THREAD: RefCell<HashMap<Handle, OfThread>> = RefCell::new(HashMap::new());
+}
+
+/// A thread's own stream; closes when the thread ends.
+struct OfThread(Arc<Stream>);
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Whether this thread is inside a host function of a stream, where no call may be made.
+pub fn in_callback() -> bool {
+    IN_CALLBACK.try_with(Cell::get).unwrap_or(false)
+}
+
+/// Runs a host function of a stream.
+pub(super) fn as_callback(f: impl FnOnce()) {
+    IN_CALLBACK.with(|flag| flag.set(true));
+    f();
+    IN_CALLBACK.with(|flag| flag.set(false));
+}
+
+/// How far a stream has come.
+#[derive(Debug, Default)]
+struct Progress {
+    done: AtomicU64,
+    lock: Mutex<()>,
+    moved: Condvar,
+}
+
+impl Progress {
+    fn wake(&self) {
+        // Taking the lock closes the gap between a waiter's last look and its sleep.
+        let _gap = self.lock.lock();
+        self.moved.notify_all();
+    }
+}
+
+/// A position in a stream: the operation with this number and all before it.
+#[derive(Clone, Debug)]
+pub struct Point {
+    progress: Arc<Progress>,
+    number: u64,
+}
+
+impl Point {
+    /// Whether the stream has come here.
+    pub fn reached(&self) -> bool {
+        self.progress.done.load(Ordering::Acquire) >= self.number
+    }
+
+    /// Blocks until the stream has come here or `give_up` holds; tells whether it came here. `give_up` is asked after
+    /// each [`wake_waiters`].
+    pub fn wait(&self, give_up: impl Fn() -> bool) -> bool {
+        if self.reached() {
+            return true;
+        }
+        let mut guard = self.progress.lock.lock();
+        loop {
+            if self.reached() {
+                return true;
+            }
+            if give_up() {
+                return false;
+            }
+            self.progress.moved.wait(&mut guard);
+        }
+    }
+}
+
+/// Makes every waiter look again whether it should give up.
+pub(super) fn wake_waiters() {
+    for context in CONTEXTS.all() {
+        let streams = context.streams.lock().clone();
+        for stream in streams {
+            stream.wake();
+        }
+    }
+}
+
+#[derive(Default)]
+struct Queue {
+    ops: VecDeque<Op>,
+    issued: u64,
+    has_worker: bool,
+    closed: bool,
+}
+
+/// A stream.
+pub struct Stream {
+    /// Its handle.
+    pub handle: Handle,
+    /// Its context.
+    pub context: Arc<Context>,
+    /// Whether it synchronises with the null stream.
+    pub blocking: bool,
+    /// Its priority; kept, and without effect.
+    pub priority: i32,
+    is_null: bool,
+    queue: Mutex<Queue>,
+    work: Condvar,
+    progress: Arc<Progress>,
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = self.progress.done.load(Ordering::Relaxed);
+        write!(f, "Stream({:#x}, {done} of {} done)", self.handle, self.queue.lock().issued)
+    }
+}
+
+impl Stream {
+    /// Makes a stream. A priority outside the range is clamped, as documented.
+    pub fn create(context: &Arc<Context>, blocking: bool, priority: i32) -> Result<Arc<Self>> {
+        context.check()?;
+        let stream = Self::new(fresh(), context, blocking, priority, false);
+        STREAMS.insert_at(stream.handle, stream.clone());
+        Ok(stream)
+    }
+
+    pub(super) fn null(context: &Arc<Context>) -> Arc<Self> {
+        Self::new(fresh(), context, true, 0, true)
+    }
+
+    /// The calling thread's own stream in a context.
+    pub fn per_thread(context: &Arc<Context>) -> Result<Arc<Self>> {
+        PER_THREAD
+            .try_with(|streams| {
+                let mut streams = streams.borrow_mut();
+                streams.retain(|_, stream| !stream.0.queue.lock().closed);
+                let make = || OfThread(Self::new(fresh(), context, true, 0, false));
+                streams.entry(context.handle).or_insert_with(make).0.clone()
+            })
+            .map_err(|_| Error::DEINITIALIZED)
+    }
+
+    fn new(
+        handle: Handle,
+        context: &Arc<Context>,
+        blocking: bool,
+        priority: i32,
+        is_null: bool,
+    ) -> Arc<Self> {
+        let (least, greatest) = limits::PRIORITIES;
+        let stream = Arc::new(Self {
+            handle,
+            context: context.clone(),
+            blocking,
+            priority: priority.clamp(greatest, least),
+            is_null,
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            progress: Arc::default(),
+        });
+        context.streams.lock().push(stream.clone());
+        stream
+    }
+
+    /// Puts operations on the queue, in order and with nothing between them; returns the position after the last.
+    pub fn enqueue(self: &Arc<Self>, ops: impl IntoIterator<Item = Op>) -> Result<Point> {
+        self.context.check()?;
+        if !self.blocking {
+            return self.push(None, ops);
+        }
+        // The null stream and its blocking siblings see one order of issue.
+        let _order = self.context.order.lock();
+        let others = self.legacy_waits();
+        self.push((!others.is_empty()).then_some(Op::Wait(others)), ops)
+    }
+
+    /// What work on this stream must wait for because of the null stream's rule.
+    fn legacy_waits(&self) -> Vec<Point> {
+        let others = if self.is_null {
+            let streams = self.context.streams.lock();
+            streams.iter().filter(|other| other.blocking && !other.is_null).map(|s| s.last_point()).collect()
+        } else {
+            self.context.existing_null().map(|null| null.last_point()).into_iter().collect::<Vec<_>>()
+        };
+        others.into_iter().filter(|point| !point.reached()).collect()
+    }
+
+    fn push(self: &Arc<Self>, first: Option<Op>, ops: impl IntoIterator<Item = Op>) -> Result<Point> {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return Err(Error::INVALID_HANDLE);
+        }
+        if !queue.has_worker {
+            self.start_worker()?;
+            queue.has_worker = true;
+        }
+        let before = queue.ops.len();
+        queue.ops.extend(first.into_iter().chain(ops));
+        queue.issued += (queue.ops.len() - before) as u64;
+        self.work.notify_one();
+        Ok(Point { progress: self.progress.clone(), number: queue.issued })
+    }
+
+    fn start_worker(self: &Arc<Self>) -> Result<()> {
+        let stream = self.clone();
+        // Never joined: at process exit it is parked or running, and the system takes it down.
+        let spawned = std::thread::Builder::new().name("softgpu-stream".into()).spawn(move || stream.run());
+        spawned.map(drop).map_err(|_| Error::OPERATING_SYSTEM)
+    }
+
+    fn run(self: Arc<Self>) {
+        loop {
+            let op = {
+                let mut queue = self.queue.lock();
+                loop {
+                    if let Some(op) = queue.ops.pop_front() {
+                        break op;
+                    }
+                    if queue.closed {
+                        drop(queue);
+                        self.leave_context();
+                        return;
+                    }
+                    self.work.wait(&mut queue);
+                }
+            };
+            op.run(&self);
+            self.progress.done.fetch_add(1, Ordering::Release);
+            self.progress.wake();
+        }
+    }
+
+    /// The position after everything issued so far.
+    pub fn last_point(&self) -> Point {
+        Point { progress: self.progress.clone(), number: self.queue.lock().issued }
+    }
+
+    /// Whether everything issued so far is done.
+    pub fn is_idle(&self) -> bool {
+        self.last_point().reached()
+    }
+
+    /// Success if everything issued is done, else `NOT_READY`.
+    pub fn query(&self) -> Result<()> {
+        self.context.check()?;
+        let idle = self.is_idle();
+        self.context.check()?;
+        if idle { Ok(()) } else { Err(Error::NOT_READY) }
+    }
+
+    /// Waits until everything issued so far is done, and tells whether the context is still well.
+    pub fn synchronize(&self) -> Result<()> {
+        self.wait_for(&self.last_point())
+    }
+
+    /// Waits until this stream has come to `point`.
+    pub fn wait_for(&self, point: &Point) -> Result<()> {
+        self.context.check()?;
+        point.wait(|| self.context.check().is_err());
+        self.context.check()
+    }
+
+    /// Destroys the stream. Returns at once: what it was given still runs.
+    pub fn destroy(handle: Handle) -> Result<()> {
+        let stream = STREAMS.remove(handle)?;
+        stream.close();
+        stream.context.check()
+    }
+
+    /// Lets the worker end when it has nothing left.
+    pub(super) fn close(&self) {
+        let idle = {
+            let mut queue = self.queue.lock();
+            queue.closed = true;
+            self.work.notify_one();
+            !queue.has_worker
+        };
+        if idle {
+            self.leave_context();
+        }
+    }
+
+    pub(super) fn wake(&self) {
+        self.progress.wake();
+    }
+
+    fn leave_context(&self) {
+        self.context.streams.lock().retain(|other| other.handle != self.handle);
+    }
+}
