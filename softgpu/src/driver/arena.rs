@@ -212,7 +212,7 @@ mod tests {
     fn used_up_addresses_come_back_merged() {
         let mut arena = Arena::new().unwrap();
         arena.used = arena.size - 4 * ALIGN;
-        arena.committed = arena.used;
+        arena.committed = arena.size - STEP;
         let (a, _) = arena.allocate(256).unwrap();
         let (b, _) = arena.allocate(256).unwrap();
         assert_eq!(arena.allocate(1), Err(Error::OUT_OF_MEMORY));
