@@ -216,7 +216,13 @@ fn first_difference(committed: &str, generated: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::first_difference;
+    use super::{BINDGEN_VERSION, first_difference};
+
+    #[test]
+    fn generated_files_name_the_pinned_bindgen() {
+        let pin = format!("bindgen = {{ version = \"={BINDGEN_VERSION}\"");
+        assert!(include_str!("../Cargo.toml").contains(&pin), "{pin} is not in xtask/Cargo.toml");
+    }
 
     #[test]
     fn a_difference_is_placed() {
