@@ -1,14 +1,25 @@
 //! A software GPU with the CUDA driver ABI and the HIP runtime ABI.
 //!
-//! Three layers, each knowing only the one before it:
+//! Layers, each knowing only those before it:
 //!
 //! - [`ptx`] reads PTX text into code;
 //! - [`exec`] runs a grid of that code on the CPU, checking every access;
-//! - [`driver`] is a driver without an ABI (devices, contexts, streams, events, memory, modules), and `cuda` and `hip`
-//!   are the two ABIs over it.
+//! - [`driver`] is a driver without an ABI (devices, contexts, streams, events, memory, modules);
+//! - [`fault`] makes calls fail on demand, and [`abi`] is how an entry point is declared;
+//! - [`cuda`] and [`hip`] are the two ABIs;
+//! - [`resolver`] finds their entry points by name.
+//!
+//! A program uses it in-process through [`resolver::symbol`], or as a shared library: the package `softgpu-driver`
+//! exports everything from `libsoftgpu.so`.
 
+pub mod abi;
+pub mod control;
+pub mod cuda;
 pub mod driver;
 pub mod exec;
+pub mod fault;
+pub mod hip;
 pub mod ptx;
+pub mod resolver;
 
 pub use driver::last_fault;

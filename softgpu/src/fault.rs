@@ -1,0 +1,221 @@
+//! Faults on demand: rules that make calls fail.
+//!
+//! Rules come from the environment variable `SOFTGPU_FAULTS`, from [`set_rules`], or from the exported `softgpu_ctl`.
+//! They are separated by `;`:
+//!
+//! | Rule | Meaning |
+//! |---|---|
+//! | `cuEventRecord:3=700` | the third call returns 700, once |
+//! | `cuMemAlloc*:1+=2` | every call from the first on returns 2; `*` stands for any text |
+//! | `cuLaunchKernel:2=fail:719` | the second call returns 719 and the current context has failed with it |
+//! | `cuLaunchKernel:2=later:719` | the second call succeeds, and the current context has failed with 719 |
+//! | `missing:cuStreamCreate` | the in-process resolver and `cuGetProcAddress` do not find the name |
+//!
+//! Names are exported symbols (`cuMemAlloc_v2`). Codes are in the numbering of the ABI they are returned from; what
+//! marks a context is a `CUresult`. The call whose rule returns a code does nothing else. Calls count from the moment
+//! the rule is set. The first rule that applies wins; the others still count the call.
+
+use crate::driver::{Error, context};
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Return(i32),
+    Fail(i32),
+    Later(i32),
+    Missing,
+}
+
+#[derive(Debug)]
+struct Rule {
+    pattern: String,
+    first: u64,
+    repeats: bool,
+    action: Action,
+    calls: AtomicU64,
+}
+
+const UNREAD: u8 = 0;
+const NONE: u8 = 1;
+const SOME: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(UNREAD);
+static RULES: RwLock<Vec<Arc<Rule>>> = RwLock::new(Vec::new());
+
+/// Why a rule was not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "fault rule `{0}` is none of `name:nth=code`, `name:nth+=code`, `name:nth=fail:code`, `name:nth=later:code`, `missing:name`"
+)]
+pub struct RuleError(String);
+
+/// Replaces all rules; an empty text removes them.
+pub fn set_rules(text: &str) -> Result<(), RuleError> {
+    let rules = parse(text)?;
+    let mut current = RULES.write();
+    STATE.store(if rules.is_empty() { NONE } else { SOME }, Ordering::Release);
+    *current = rules;
+    Ok(())
+}
+
+/// How often the function named by each rule was called since the rule was set, in the order of the rules.
+pub fn calls() -> Vec<u64> {
+    RULES.read().iter().map(|rule| rule.calls.load(Ordering::Relaxed)).collect()
+}
+
+/// What the rules make of a call: the code to return instead of running it.
+pub(crate) fn hook(symbol: &str) -> Option<i32> {
+    if !active() {
+        return None;
+    }
+    match matching(symbol)? {
+        Action::Return(code) => Some(code),
+        Action::Fail(code) => {
+            mark_context(symbol, code);
+            Some(code)
+        }
+        Action::Later(code) => {
+            mark_context(symbol, code);
+            None
+        }
+        Action::Missing => None,
+    }
+}
+
+/// Whether a rule hides a name from look-ups.
+pub(crate) fn is_missing(symbol: &str) -> bool {
+    active()
+        && RULES.read().iter().any(|rule| rule.action == Action::Missing && matches(&rule.pattern, symbol))
+}
+
+fn active() -> bool {
+    match STATE.load(Ordering::Acquire) {
+        NONE => false,
+        SOME => true,
+        _ => {
+            let text = std::env::var("SOFTGPU_FAULTS").unwrap_or_default();
+            // There is nobody to tell: a driver does not print, and rules it cannot read are no rules.
+            if set_rules(&text).is_err() {
+                STATE.store(NONE, Ordering::Release);
+            }
+            STATE.load(Ordering::Acquire) == SOME
+        }
+    }
+}
+
+fn matching(symbol: &str) -> Option<Action> {
+    let mut action = None;
+    for rule in RULES.read().iter() {
+        if rule.action == Action::Missing || !matches(&rule.pattern, symbol) {
+            continue;
+        }
+        let call = rule.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let applies = call == rule.first || rule.repeats && call > rule.first;
+        if applies && action.is_none() {
+            action = Some(rule.action);
+        }
+    }
+    action
+}
+
+fn mark_context(symbol: &str, code: i32) {
+    if let Ok(context) = context::current() {
+        context
+            .fail(Error(code), || format!("a fault rule for `{symbol}` made the context fail with {code}"));
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Arc<Rule>>, RuleError> {
+    let rules = text.split(';').map(str::trim).filter(|rule| !rule.is_empty());
+    rules.map(|rule| parse_one(rule).map(Arc::new).ok_or_else(|| RuleError(rule.to_owned()))).collect()
+}
+
+fn parse_one(text: &str) -> Option<Rule> {
+    let rule = |pattern: &str, first, repeats, action| {
+        (!pattern.is_empty()).then(|| Rule {
+            pattern: pattern.to_owned(),
+            first,
+            repeats,
+            action,
+            calls: AtomicU64::new(0),
+        })
+    };
+    if let Some(name) = text.strip_prefix("missing:") {
+        return rule(name.trim(), 0, true, Action::Missing);
+    }
+    let (name, rest) = text.split_once(':')?;
+    let (when, what) = rest.split_once('=')?;
+    let (when, repeats) = match when.trim().strip_suffix('+') {
+        Some(when) => (when, true),
+        None => (when.trim(), false),
+    };
+    let first = when.parse().ok().filter(|&n| n > 0)?;
+    let action = match what.trim().split_once(':') {
+        Some(("fail", code)) => Action::Fail(code.parse().ok()?),
+        Some(("later", code)) => Action::Later(code.parse().ok()?),
+        Some(_) => return None,
+        None => Action::Return(what.trim().parse().ok()?),
+    };
+    rule(name.trim(), first, repeats, action)
+}
+
+/// Whether `name` is `pattern`, where `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    if !pattern.contains('*') {
+        return rest.is_empty();
+    }
+    let mut parts: Vec<&str> = parts.collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, expected) in [
+            ("cuInit", "cuInit", true),
+            ("cuInit", "cuInit2", false),
+            ("cuMemAlloc*", "cuMemAlloc_v2", true),
+            ("*Alloc*Async", "cuMemAllocFromPoolAsync", true),
+            ("*Alloc*Async", "cuMemAlloc_v2", false),
+            ("*", "anything", true),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn rules_that_are_none_are_named() {
+        for bad in [
+            "cuInit",
+            "cuInit=1",
+            "cuInit:0=1",
+            "cuInit:x=1",
+            "cuInit:1=y",
+            "cuInit:1=soon:1",
+            ":1=1",
+            "missing:",
+        ] {
+            assert_eq!(parse(bad).err(), Some(RuleError(bad.to_owned())), "{bad}");
+        }
+        let rules = parse(" cuA:2+=7 ; ;cuB:1=later:700;missing:cuC ").unwrap();
+        assert_eq!(rules.len(), 3);
+        assert!(rules[0].repeats && rules[0].first == 2 && rules[0].action == Action::Return(7));
+        assert_eq!(rules[1].action, Action::Later(700));
+        assert_eq!(rules[2].action, Action::Missing);
+    }
+}
