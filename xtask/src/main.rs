@@ -5,6 +5,7 @@
 
 use clap::{Parser, Subcommand};
 
+mod artifacts;
 mod bindings;
 mod cts;
 mod info;
