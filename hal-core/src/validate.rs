@@ -1,8 +1,8 @@
 //! The one place where calls are validated. Backends and drivers see only what has passed here.
 
 use crate::{
-    Argument, Buffer, BufferParams, BufferRange, DeviceId, Dispatch, Error, ErrorKind, Limits, QueueParams,
-    Result, Submission,
+    Argument, Buffer, BufferParams, BufferRange, BufferRef, Command, DeviceId, Dispatch, Error, ErrorKind,
+    Execute, Limits, QueueParams, Result, Submission,
 };
 
 /// Largest allocation that is passed on to a driver. Beyond it some drivers overflow in their own rounding.
@@ -231,8 +231,37 @@ pub fn submission(submission: &Submission, queue_device: DeviceId) -> Result<()>
                 )));
             }
         }
+        if !needed.is_empty() {
+            bound_copies(execute)?;
+        }
     }
     Ok(())
+}
+
+/// Copies through slots do not overlap, now that it is known what the slots are.
+fn bound_copies(execute: &Execute) -> Result<()> {
+    for command in execute.commands.list().commands() {
+        if let Command::Copy { source, target } = command
+            && let (Some(source), Some(target)) = (bound(source, execute), bound(target, execute))
+        {
+            no_overlap(&source, &target)?;
+        }
+    }
+    Ok(())
+}
+
+fn bound(buffer: &BufferRef, execute: &Execute) -> Option<BufferRange> {
+    match buffer {
+        BufferRef::Direct(range) => Some(range.clone()),
+        BufferRef::Slot { slot, offset, length } => {
+            let binding = execute.bindings.get(*slot as usize)?;
+            Some(BufferRange {
+                buffer: binding.buffer.clone(),
+                offset: binding.offset + offset,
+                length: *length,
+            })
+        }
+    }
 }
 
 #[cfg(test)]

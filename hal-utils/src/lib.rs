@@ -1,4 +1,36 @@
 //! What CUDA and HIP share, written once: generic over the [`native`] primitives that each backend supplies.
+//!
+//! | Idea | Where |
+//! |---|---|
+//! | what a backend supplies | [`native`] |
+//! | finding its library and functions | [`loader`] |
+//! | a driver made of that | [`SharedDriver`] |
+//! | one open device, what all of it shares, its end | `device`, `core` |
+//! | submissions: the queue, its states and threads | `deferred_work_queue` |
+//! | the semaphore that hosts, devices and backends meet at | [`TimelineSemaphore`] |
+//! | native events and streams, used again | `event_pool`, `streams` |
+//! | recorded work, replayed | `command_buffer` |
 
 pub mod loader;
 pub mod native;
+
+mod buffer;
+mod command_buffer;
+mod context;
+mod core;
+mod deferred_work_queue;
+mod device;
+mod driver;
+mod event_pool;
+mod executable;
+mod queue;
+mod shared_memory;
+mod streams;
+mod sync;
+mod timeline;
+
+#[cfg(test)]
+mod mock;
+
+pub use driver::SharedDriver;
+pub use timeline::TimelineSemaphore;

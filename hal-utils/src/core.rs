@@ -1,0 +1,148 @@
+//! What everything of one open device shares.
+//!
+//! Buffers, executables, queues, points on timelines and both threads hold the core; the core holds none of them
+//! strongly. The native device is released with its last holder, so a buffer may outlive its device's handle.
+
+use crate::context::Current;
+use crate::deferred_work_queue::{CompletionInbox, Counters, QueueCore, WorkerInbox};
+use crate::event_pool::EventPool;
+use crate::native::Native;
+use crate::streams::Streams;
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
+use crate::timeline::TimelineSemaphore;
+use hal_core::{DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, Result};
+use std::sync::{OnceLock, Weak};
+
+pub(crate) struct Core<N: Native> {
+    native: N,
+    pub(crate) id: DeviceId,
+    pub(crate) params: DeviceParams,
+    pub(crate) events: EventPool<N>,
+    pub(crate) streams: Streams<N>,
+    pub(crate) counters: Counters,
+    pub(crate) worker: WorkerInbox<N>,
+    pub(crate) completion: CompletionInbox<N>,
+    /// Everything that must hear of the device's end.
+    pub(crate) members: Mutex<Members<N>>,
+    lost: OnceLock<Error>,
+    closed: AtomicBool,
+    /// Frees that the driver refused, for the teardown report.
+    failures: Mutex<Vec<Error>>,
+}
+
+/// Weak, and swept as it grows: what is dropped need not report here.
+pub(crate) struct Members<N: Native> {
+    /// Set once nothing more may join.
+    pub(crate) end: Option<Error>,
+    pub(crate) queues: Vec<Weak<QueueCore<N>>>,
+    pub(crate) semaphores: Vec<Weak<TimelineSemaphore>>,
+}
+
+impl<N: Native> Core<N> {
+    pub(crate) fn new(native: N, id: DeviceId, params: DeviceParams) -> Arc<Self> {
+        Arc::new(Core {
+            native,
+            id,
+            events: EventPool::new(params.event_pool_capacity),
+            streams: Streams::new(),
+            counters: Counters::default(),
+            worker: WorkerInbox::default(),
+            completion: CompletionInbox::default(),
+            members: Mutex::new(Members { end: None, queues: Vec::new(), semaphores: Vec::new() }),
+            lost: OnceLock::new(),
+            closed: AtomicBool::new(false),
+            failures: Mutex::default(),
+            params,
+        })
+    }
+
+    pub(crate) fn native(&self) -> &N {
+        &self.native
+    }
+
+    pub(crate) fn info(&self) -> &DeviceInfo {
+        self.native.info()
+    }
+
+    /// Runs with the device current on this thread, and puts back what was.
+    pub(crate) fn with_current<R>(&self, run: impl FnOnce(&N) -> Result<R>) -> Result<R> {
+        let _current = Current::enter(&self.native)?;
+        run(&self.native)
+    }
+
+    pub(crate) fn lost(&self) -> Option<&Error> {
+        self.lost.get()
+    }
+
+    /// `Err` once the device is lost.
+    pub(crate) fn alive(&self) -> Result<()> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
+    }
+
+    /// Looks at an error on its way to the caller: one that means the loss of the device is acted upon.
+    pub(crate) fn inspect<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(error) = &result {
+            self.observe(error);
+        }
+        result
+    }
+
+    /// As [`inspect`](Core::inspect), for an error.
+    pub(crate) fn observe(&self, error: &Error) {
+        if error.kind() == ErrorKind::DeviceLost && self.lost.set(error.clone()).is_ok() {
+            // The completion thread tells everybody, in order; see `deferred_work_queue::failure`.
+            self.completion.kick();
+        }
+    }
+
+    /// Keeps the failure of a free. A lost device refuses them all, which says nothing new.
+    pub(crate) fn note(&self, result: Result<()>) {
+        let Err(error) = result else { return };
+        self.observe(&error);
+        if error.kind() != ErrorKind::DeviceLost {
+            self.failures.lock().push(error);
+        }
+    }
+
+    pub(crate) fn take_failures(&self) -> Vec<Error> {
+        std::mem::take(&mut *self.failures.lock())
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_closed(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+}
+
+impl<N: Native> Members<N> {
+    fn joinable(&self) -> Result<()> {
+        self.end.clone().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn add_queue(&mut self, queue: &Arc<QueueCore<N>>) -> Result<()> {
+        self.joinable()?;
+        push_weak(&mut self.queues, queue);
+        Ok(())
+    }
+
+    pub(crate) fn add_semaphore(&mut self, semaphore: &Arc<TimelineSemaphore>) -> Result<()> {
+        self.joinable()?;
+        push_weak(&mut self.semaphores, semaphore);
+        Ok(())
+    }
+}
+
+/// Sweeps when the list would grow: each entry is looked at a constant number of times on average.
+fn push_weak<T>(list: &mut Vec<Weak<T>>, item: &Arc<T>) {
+    if list.len() == list.capacity() {
+        list.retain(|weak| weak.strong_count() > 0);
+        list.reserve(list.len().max(16));
+    }
+    list.push(Arc::downgrade(item));
+}

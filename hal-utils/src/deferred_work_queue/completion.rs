@@ -1,0 +1,286 @@
+//! The completion thread: finds out what the device has done, signals, and frees.
+//!
+//! Drivers have no wait for any of several events, and a wait for one cannot be interrupted. So the thread looks at the
+//! oldest issued submission of every busy queue, and pauses between looks: not at all at first, then longer, up to
+//! `DeviceParams::completion_interval`. With nothing issued it sleeps until something is.
+
+use super::failure;
+use super::issue::fail_issued;
+use super::states::Issued;
+use crate::context::Current;
+use crate::core::Core;
+use crate::native::{Native, Progress};
+use crate::sync::{Arc, Condvar, Mutex};
+use crate::timeline::Worklist;
+use hal_core::{Deadline, Error, Result};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Looks without a pause before the pauses begin.
+const EAGER_LOOKS: u32 = 16;
+/// The first pause.
+const FIRST_PAUSE: Duration = Duration::from_micros(5);
+
+/// Issued submissions on their way to the completion thread.
+pub(crate) struct CompletionInbox<N: Native> {
+    state: Mutex<Inbox<N>>,
+    changed: Condvar,
+}
+
+struct Inbox<N: Native> {
+    issued: Vec<Issued<N>>,
+    /// Sleeps with nothing to do, so that a push must wake it.
+    asleep: bool,
+    kicked: bool,
+    /// Drain until then, and end.
+    exit: Option<Deadline>,
+    /// The thread has ended.
+    ended: bool,
+}
+
+impl<N: Native> Default for CompletionInbox<N> {
+    fn default() -> Self {
+        let state = Inbox { issued: Vec::new(), asleep: false, kicked: false, exit: None, ended: false };
+        CompletionInbox { state: Mutex::new(state), changed: Condvar::new() }
+    }
+}
+
+impl<N: Native> CompletionInbox<N> {
+    /// Gives it back if the thread has ended.
+    pub(super) fn push(&self, issued: Issued<N>) -> Result<(), Issued<N>> {
+        let wake = {
+            let mut inbox = self.state.lock();
+            if inbox.ended {
+                return Err(issued);
+            }
+            inbox.issued.push(issued);
+            std::mem::take(&mut inbox.asleep)
+        };
+        if wake {
+            self.changed.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Ends taking, if nothing has arrived.
+    fn end(&self) -> bool {
+        let mut inbox = self.state.lock();
+        inbox.ended = inbox.issued.is_empty();
+        inbox.ended
+    }
+
+    /// Makes the thread look at the device's state now.
+    pub(crate) fn kick(&self) {
+        self.state.lock().kicked = true;
+        self.changed.notify_one();
+    }
+
+    /// Makes the thread end once everything issued has been retired, or when the deadline passes.
+    pub(crate) fn exit(&self, deadline: Deadline) {
+        self.state.lock().exit = Some(deadline);
+        self.changed.notify_one();
+    }
+}
+
+/// The issued submissions of one queue, oldest first.
+struct Lane<N: Native> {
+    queue: u64,
+    issued: VecDeque<Issued<N>>,
+}
+
+/// What the oldest submission of a lane turned out to be.
+enum Look {
+    Running,
+    Done,
+    Failed(Error),
+}
+
+/// The thread. Returns what was still running when its deadline passed; those stay where they are for ever, since the
+/// device may be using them.
+pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
+    let mut lanes: Vec<Lane<N>> = Vec::new();
+    let mut arrived: Vec<Issued<N>> = Vec::new();
+    let mut told_of_loss = false;
+    let mut looks = 0;
+    loop {
+        let exit = {
+            let mut inbox = core.completion.state.lock();
+            while inbox.issued.is_empty() && lanes.is_empty() && !inbox.kicked && inbox.exit.is_none() {
+                inbox.asleep = true;
+                core.completion.changed.wait(&mut inbox);
+                inbox.asleep = false;
+            }
+            inbox.kicked = false;
+            std::mem::swap(&mut inbox.issued, &mut arrived);
+            inbox.exit
+        };
+        if !arrived.is_empty() {
+            looks = 0;
+        }
+        for issued in arrived.drain(..) {
+            sort(&mut lanes, issued);
+        }
+        if let Some(lost) = core.lost() {
+            lose(core, &mut lanes, lost, &mut told_of_loss);
+        } else if pass(core, &mut lanes) {
+            looks = 0;
+        }
+        if let Some(deadline) = exit {
+            if (lanes.is_empty() || deadline.has_passed()) && core.completion.end() {
+                return abandon(lanes);
+            }
+        }
+        if !lanes.is_empty() {
+            pause(core, &mut looks);
+        }
+    }
+}
+
+fn sort<N: Native>(lanes: &mut Vec<Lane<N>>, issued: Issued<N>) {
+    let queue = issued.work.id.queue;
+    match lanes.iter_mut().find(|lane| lane.queue == queue) {
+        Some(lane) => lane.issued.push_back(issued),
+        None => lanes.push(Lane { queue, issued: VecDeque::from([issued]) }),
+    }
+}
+
+/// Looks at every lane once, and retires what is done. Returns whether anything was.
+fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>) -> bool {
+    let current = match core.inspect(Current::enter(core.native())) {
+        Ok(current) => current,
+        // Not lost, and yet not to be had: look again after a pause.
+        Err(_) => return false,
+    };
+    let mut progress = false;
+    for lane in &mut *lanes {
+        while let Some(oldest) = lane.issued.front_mut() {
+            // SAFETY: the device is current.
+            match unsafe { look(core, oldest) } {
+                Look::Running => break,
+                Look::Failed(error) => {
+                    core.observe(&error);
+                    if core.lost().is_some() {
+                        // Delivered by the caller, to everybody, in order.
+                        return progress;
+                    }
+                    if oldest.point.failure().is_none() {
+                        fail_issued(oldest, error);
+                        progress = true;
+                    }
+                    break;
+                }
+                Look::Done => {
+                    if let Some(done) = lane.issued.pop_front() {
+                        retire(done);
+                    }
+                    progress = true;
+                }
+            }
+        }
+    }
+    drop(current);
+    lanes.retain(|lane| !lane.issued.is_empty());
+    progress
+}
+
+/// # Safety
+/// The device is current.
+unsafe fn look<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Look {
+    // Both orders of completion are seen in passing; what counts is that a dependency's failure is known first.
+    if issued.dependencies.iter().any(|point| !point.is_retired() && point.failure().is_none()) {
+        // SAFETY: the device is current. Only loss is of interest; the answer itself waits for the dependency.
+        return match unsafe { progress(core, issued) } {
+            Err(error) => Look::Failed(error),
+            Ok(_) => Look::Running,
+        };
+    }
+    // SAFETY: the device is current.
+    match unsafe { progress(core, issued) } {
+        Ok(Progress::Running) => Look::Running,
+        Ok(Progress::Done) => Look::Done,
+        Err(error) => Look::Failed(error),
+    }
+}
+
+/// Asks the event, or the stream where there is none or its answer was an error: only an idle stream then tells that
+/// the work has ended.
+///
+/// # Safety
+/// The device is current.
+unsafe fn progress<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Result<Progress> {
+    match issued.point.event() {
+        // SAFETY: the device is current; a point's event has been recorded.
+        Some(event) if issued.point.failure().is_none() => unsafe { event.query() },
+        // SAFETY: the device is current; the queue keeps its stream.
+        _ => unsafe { core.native().stream_query(issued.point.stream) },
+    }
+}
+
+/// The end of a submission: signals, then frees.
+pub(super) fn retire<N: Native>(mut issued: Issued<N>) {
+    let mut worklist = Worklist::default();
+    let inherited = issued.dependencies.iter().find_map(|point| point.failure().cloned());
+    match (issued.point.failure().is_some(), inherited) {
+        // Failed before; the signals have been told.
+        (true, _) => {}
+        (false, Some(error)) => {
+            let error = issued.work.fail(error, &mut worklist);
+            issued.point.fail(error);
+        }
+        (false, None) => issued.work.signal(&mut worklist),
+    }
+    issued.point.retire();
+    worklist.settle();
+}
+
+/// The device is lost: tells everybody once, and ends what is issued.
+fn lose<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error, told: &mut bool) {
+    let first = lanes.iter().find_map(|lane| lane.issued.front()).map(|oldest| oldest.work.origin());
+    let error = match first {
+        Some(origin) => lost.clone().with_origin(|| origin),
+        None => lost.clone(),
+    };
+    if !std::mem::replace(told, true)
+        && let Some(observer) = &core.params.on_lost
+    {
+        observer(&error);
+    }
+    for lane in lanes.drain(..) {
+        for mut issued in lane.issued {
+            if issued.point.failure().is_none() {
+                fail_issued(&mut issued, lost.clone());
+            }
+            // The device runs nothing any more, so its resources can go.
+            issued.point.retire();
+        }
+    }
+    failure::end_members(core, &error);
+}
+
+fn abandon<N: Native>(lanes: Vec<Lane<N>>) -> Vec<String> {
+    let mut named = Vec::new();
+    for issued in lanes.into_iter().flat_map(|lane| lane.issued) {
+        named.push(issued.work.origin().to_string());
+        // The device may still be using what this owns. It is reported, and stays.
+        std::mem::forget(issued);
+    }
+    named
+}
+
+fn pause<N: Native>(core: &Core<N>, looks: &mut u32) {
+    *looks = looks.saturating_add(1);
+    if *looks <= EAGER_LOOKS {
+        std::thread::yield_now();
+        return;
+    }
+    let doublings = (*looks - EAGER_LOOKS).min(16);
+    let pause = (FIRST_PAUSE * (1 << doublings)).min(core.params.completion_interval);
+    let mut inbox = core.completion.state.lock();
+    if !inbox.kicked && inbox.exit.is_none() {
+        core.completion.changed.wait_for(&mut inbox, pause);
+    } else {
+        drop(inbox);
+        // On the way out there is nobody to wake it; the device's work is all that is waited for.
+        std::thread::park_timeout(pause);
+    }
+}

@@ -1,0 +1,170 @@
+//! From `submit` to pending, ready or, when nothing stands before it, issued.
+
+use super::issue;
+use super::queue_core::{InFlight, QueueCore};
+use super::states::{Dependencies, Pending, Point, Ready, Work};
+use crate::context::Current;
+use crate::native::Native;
+use crate::sync::{Arc, Ordering};
+use crate::timeline::{Dependant, Resolution, TimelineSemaphore, Worklist};
+use hal_core::{Error, ErrorKind, Result, SemaphorePoint, Submission, SubmissionId, validate};
+use smallvec::SmallVec;
+
+/// What the waits of a submission amount to now.
+struct Waits<N: Native> {
+    unmet: SmallVec<[SemaphorePoint; 4]>,
+    dependencies: Dependencies<N>,
+    failure: Option<Error>,
+}
+
+impl<N: Native> QueueCore<N> {
+    pub(crate) fn submit(self: &Arc<Self>, submission: Submission) -> Result<SubmissionId> {
+        self.core.alive()?;
+        validate::submission(&submission, self.core.id)?;
+        let parts = submission.into_parts();
+        for point in parts.waits.iter().chain(&parts.signals) {
+            ours(point)?;
+        }
+        let waits = self.resolve(parts.waits);
+        let mut work = Box::new(Work {
+            id: SubmissionId { queue: self.id, sequence: 0 },
+            label: parts.label,
+            execute: parts.work,
+            signals: parts.signals,
+            in_flight: InFlight::new(self),
+        });
+        if let Some(error) = waits.failure {
+            work.id.sequence = self.next_sequence()?;
+            let id = work.id;
+            let mut worklist = Worklist::default();
+            work.fail(error, &mut worklist);
+            worklist.settle();
+            return Ok(id);
+        }
+        if waits.unmet.is_empty() {
+            self.submit_ready(work, waits.dependencies)
+        } else {
+            self.submit_pending(work, waits.unmet, waits.dependencies)
+        }
+    }
+
+    fn resolve(&self, waits: SmallVec<[SemaphorePoint; 4]>) -> Waits<N> {
+        let mut resolved = Waits { unmet: SmallVec::new(), dependencies: SmallVec::new(), failure: None };
+        for wait in waits {
+            let Some(timeline) = TimelineSemaphore::of(&*wait.semaphore) else { continue };
+            match timeline.resolve(wait.value, self.core.id) {
+                Resolution::Reached => {}
+                Resolution::Failed(error) => {
+                    resolved.failure.get_or_insert(error);
+                }
+                Resolution::Issued(point) => match point.into_any().downcast::<Point<N>>() {
+                    Ok(point) => resolved.dependencies.push(point),
+                    Err(_) => resolved.unmet.push(wait),
+                },
+                Resolution::Unmet => resolved.unmet.push(wait),
+            }
+        }
+        resolved
+    }
+
+    fn next_sequence(&self) -> Result<u64> {
+        let mut state = self.state.lock();
+        state.take_sequence()
+    }
+
+    /// Nothing to wait for on the host. Takes its number and its place in one step, so that order is by number.
+    fn submit_ready(
+        self: &Arc<Self>,
+        mut work: Box<Work<N>>,
+        dependencies: Dependencies<N>,
+    ) -> Result<SubmissionId> {
+        let room = self.in_flight() <= self.core.params.inline_issue_limit as u64;
+        let mut state = self.state.lock();
+        work.id.sequence = state.take_sequence()?;
+        let id = work.id;
+        let ready = Ready { work, dependencies };
+        if room && !state.draining && state.ready.is_empty() {
+            state.draining = true;
+            drop(state);
+            self.issue_inline(ready);
+            return Ok(id);
+        }
+        state.ready.push(ready);
+        let wake = state.needs_worker();
+        drop(state);
+        if wake {
+            self.core.worker.schedule(self.clone());
+        }
+        Ok(id)
+    }
+
+    fn issue_inline(self: &Arc<Self>, ready: Ready<N>) {
+        match Current::enter(self.core.native()) {
+            Ok(_current) => {
+                self.core.counters.issued_inline.fetch_add(1, Ordering::Relaxed);
+                issue::issue(ready);
+            }
+            Err(error) => issue::refuse(ready, error),
+        }
+        let wake = {
+            let mut state = self.state.lock();
+            state.draining = false;
+            state.needs_worker()
+        };
+        if wake {
+            self.core.worker.schedule(self.clone());
+        }
+    }
+
+    fn submit_pending(
+        self: &Arc<Self>,
+        mut work: Box<Work<N>>,
+        unmet: SmallVec<[SemaphorePoint; 4]>,
+        dependencies: Dependencies<N>,
+    ) -> Result<SubmissionId> {
+        let (id, pending) = {
+            let mut state = self.state.lock();
+            work.id.sequence = state.take_sequence()?;
+            let id = work.id;
+            let pending = Pending::new(work, unmet.len(), dependencies);
+            state.pending.insert(id.sequence, pending.clone());
+            (id, pending)
+        };
+        let dependant: Arc<dyn Dependant> = pending.clone();
+        let mut worklist = Worklist::default();
+        for wait in unmet {
+            let Some(timeline) = TimelineSemaphore::of(&*wait.semaphore) else { continue };
+            match timeline.register(wait.value, self.core.id, &dependant) {
+                Ok(timepoint) => pending.registered(wait, timepoint),
+                Err(Resolution::Issued(point)) => dependant.clone().issued(&point),
+                Err(Resolution::Failed(error)) => pending.fail_with(&error, &mut worklist),
+                Err(Resolution::Reached | Resolution::Unmet) => pending.resolved(),
+            }
+        }
+        pending.resolved();
+        worklist.settle();
+        Ok(id)
+    }
+}
+
+impl<N: Native> super::queue_core::State<N> {
+    fn take_sequence(&mut self) -> Result<u64> {
+        if let Some(error) = &self.end {
+            return Err(error.clone());
+        }
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        Ok(sequence)
+    }
+}
+
+/// Queues work with the semaphores of this crate, whichever device made them.
+fn ours(point: &SemaphorePoint) -> Result<()> {
+    if TimelineSemaphore::of(&*point.semaphore).is_some() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::InvalidArgument,
+        "a queue cannot wait for or signal a semaphore of a foreign implementation; create it with a device",
+    ))
+}

@@ -1,0 +1,161 @@
+//! Who waits for what, by value.
+
+use super::Worklist;
+use crate::sync::Arc;
+use hal_core::{Callback, DeviceId, Error, TimepointId};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::task::Waker;
+use std::thread::Thread;
+
+/// Something on a device that will signal, which that device's streams can wait for.
+pub(crate) trait DevicePoint: Send + Sync {
+    /// The device.
+    fn device(&self) -> DeviceId;
+
+    /// For that device to recognise it.
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+/// A submission that waits. Called without locks; exactly one method, once per registration.
+pub(crate) trait Dependant: Send + Sync {
+    /// The value is reached.
+    fn reached(self: Arc<Self>, worklist: &mut Worklist);
+
+    /// The rest of the wait can happen on the device.
+    fn issued(self: Arc<Self>, point: &Arc<dyn DevicePoint>);
+
+    /// The value will never be reached.
+    fn failed(self: Arc<Self>, error: &Error, worklist: &mut Worklist);
+}
+
+pub(super) enum Waiter {
+    Thread(Thread),
+    Waker(Waker),
+    Callback(Callback),
+    Dependant(Arc<dyn Dependant>),
+}
+
+impl Waiter {
+    pub(super) fn reached(self, worklist: &mut Worklist) {
+        match self {
+            Waiter::Thread(thread) => thread.unpark(),
+            Waiter::Waker(waker) => waker.wake(),
+            Waiter::Callback(callback) => callback(Ok(())),
+            Waiter::Dependant(dependant) => dependant.reached(worklist),
+        }
+    }
+
+    pub(super) fn failed(self, error: &Error, worklist: &mut Worklist) {
+        match self {
+            Waiter::Thread(thread) => thread.unpark(),
+            Waiter::Waker(waker) => waker.wake(),
+            Waiter::Callback(callback) => callback(Err(error.clone())),
+            Waiter::Dependant(dependant) => dependant.failed(error, worklist),
+        }
+    }
+}
+
+/// Ordered by value, then by age.
+type ByValue<T> = BTreeMap<TimepointId, T>;
+
+#[derive(Default)]
+pub(super) struct State {
+    next_key: u64,
+    /// Woken only by signals and failures.
+    waiters: ByValue<Waiter>,
+    /// Submissions, per device, which are also woken when a producer of their device is issued. Few devices: a list.
+    dependants: Vec<(DeviceId, ByValue<Arc<dyn Dependant>>)>,
+    /// What has been issued and not yet been reached.
+    points: ByValue<Arc<dyn DevicePoint>>,
+}
+
+/// The last entry for `value` and everything below it.
+fn up_to(value: u64) -> TimepointId {
+    TimepointId { value, key: u64::MAX }
+}
+
+fn take_first<T>(map: &mut ByValue<T>, value: u64) -> Option<T> {
+    let first = map.first_entry()?;
+    (*first.key() <= up_to(value)).then(|| first.remove())
+}
+
+impl State {
+    fn key(&mut self, value: u64) -> TimepointId {
+        self.next_key += 1;
+        TimepointId { value, key: self.next_key }
+    }
+
+    pub(super) fn insert(&mut self, value: u64, waiter: Waiter) -> TimepointId {
+        let timepoint = self.key(value);
+        self.waiters.insert(timepoint, waiter);
+        timepoint
+    }
+
+    pub(super) fn insert_dependant(
+        &mut self,
+        value: u64,
+        device: DeviceId,
+        dependant: Arc<dyn Dependant>,
+    ) -> TimepointId {
+        let timepoint = self.key(value);
+        let index = self.dependants.iter().position(|(id, _)| *id == device).unwrap_or_else(|| {
+            self.dependants.push((device, ByValue::new()));
+            self.dependants.len() - 1
+        });
+        self.dependants[index].1.insert(timepoint, dependant);
+        timepoint
+    }
+
+    pub(super) fn insert_point(&mut self, value: u64, point: Arc<dyn DevicePoint>) {
+        let timepoint = self.key(value);
+        self.points.insert(timepoint, point);
+    }
+
+    /// The earliest issued point of `device` that implies `value`.
+    pub(super) fn point(&self, value: u64, device: DeviceId) -> Option<Arc<dyn DevicePoint>> {
+        let from = TimepointId { value, key: 0 };
+        self.points.range(from..).map(|(_, point)| point).find(|point| point.device() == device).cloned()
+    }
+
+    pub(super) fn take_point(&mut self, value: u64) -> Option<Arc<dyn DevicePoint>> {
+        take_first(&mut self.points, value)
+    }
+
+    pub(super) fn take_dependant(&mut self, value: u64, device: DeviceId) -> Option<Arc<dyn Dependant>> {
+        let (_, map) = self.dependants.iter_mut().find(|(id, _)| *id == device)?;
+        take_first(map, value)
+    }
+
+    pub(super) fn take_reached(&mut self, value: u64) -> Option<Waiter> {
+        if let Some(waiter) = take_first(&mut self.waiters, value) {
+            return Some(waiter);
+        }
+        self.dependants.iter_mut().find_map(|(_, map)| take_first(map, value)).map(Waiter::Dependant)
+    }
+
+    pub(super) fn take_any(&mut self) -> Option<Waiter> {
+        self.take_reached(u64::MAX)
+    }
+
+    pub(super) fn cancel(&mut self, timepoint: TimepointId) -> Option<Waiter> {
+        if let Some(waiter) = self.waiters.remove(&timepoint) {
+            return Some(waiter);
+        }
+        self.dependants.iter_mut().find_map(|(_, map)| map.remove(&timepoint)).map(Waiter::Dependant)
+    }
+
+    /// Registers a waker, or replaces the one under `slot`. Returns the replaced one, to be dropped outside the lock.
+    pub(super) fn set_waker(
+        &mut self,
+        value: u64,
+        slot: &mut Option<TimepointId>,
+        waker: &Waker,
+    ) -> Option<Waker> {
+        if let Some(Waiter::Waker(current)) = slot.and_then(|timepoint| self.waiters.get_mut(&timepoint)) {
+            return (!current.will_wake(waker)).then(|| std::mem::replace(current, waker.clone()));
+        }
+        *slot = Some(self.insert(value, Waiter::Waker(waker.clone())));
+        None
+    }
+}
