@@ -143,15 +143,45 @@ impl<T: Copy> Out<T> {
         Ok(unsafe { self.0.read_unaligned() })
     }
 
+    /// Reads the element at `index` of an array that the caller said is longer and has filled.
+    pub fn list_at(self, index: usize) -> T {
+        // SAFETY: the caller said that the array is longer than `index`.
+        unsafe { self.0.add(index).read_unaligned() }
+    }
+
     /// Writes to the element at `index` of an array that the caller said is longer.
     pub fn set_at(self, index: usize, value: T) {
         // SAFETY: the caller said that the array is longer than `index`.
         unsafe { self.0.add(index).write_unaligned(value) };
     }
+}
 
+impl<T> Out<T> {
     /// The same place, holding something else: for arguments whose type another argument names.
     pub fn cast<U>(self) -> Out<U> {
         Out(self.0.cast())
+    }
+
+    /// A place whose address the caller passed as a number.
+    pub(crate) fn at(address: u64) -> Self {
+        Self(address as *mut T)
+    }
+}
+
+impl<T> In<T> {
+    /// Whether the caller passed null.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The address itself.
+    pub fn as_ptr(self) -> *const T {
+        self.0
+    }
+
+    /// A place whose address the caller passed as a number.
+    pub(crate) fn at(address: u64) -> Self {
+        Self(address as *const T)
     }
 }
 
@@ -168,16 +198,6 @@ impl Out<c_char> {
 }
 
 impl<T: Copy> In<T> {
-    /// Whether the caller passed null.
-    pub fn is_null(self) -> bool {
-        self.0.is_null()
-    }
-
-    /// The address itself.
-    pub fn as_ptr(self) -> *const T {
-        self.0
-    }
-
     /// Reads the argument.
     pub fn get(self) -> Result<T> {
         if self.0.is_null() {

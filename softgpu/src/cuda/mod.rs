@@ -1,12 +1,27 @@
 //! The CUDA driver ABI: conversions between C arguments and the driver core, one file per part of the API.
 
+mod attributes;
+mod context;
+mod copy;
+mod device;
 mod errors;
+mod event;
+mod function;
+mod graph;
 mod init;
+mod launch;
+mod memory;
+mod module;
+mod pointer;
+mod pool;
+mod stream;
 
 use crate::abi::{Abi, Entry};
-use crate::driver::{Error, Result};
+use crate::driver::stream::{STREAMS, Stream};
+use crate::driver::{Error, Result, context as contexts};
 use crate::resolver;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// The ABI: codes are the core's own.
 #[derive(Debug)]
@@ -27,11 +42,40 @@ impl Abi for Cuda {
 
 /// Every entry point of the ABI.
 pub fn tables() -> &'static [&'static [Entry]] {
-    static TABLES: &[&[Entry]] = &[errors::ENTRIES, init::ENTRIES];
+    static TABLES: &[&[Entry]] = &[
+        errors::ENTRIES,
+        init::ENTRIES,
+        device::ENTRIES,
+        context::ENTRIES,
+        memory::ENTRIES,
+        pointer::ENTRIES,
+        copy::ENTRIES,
+        pool::ENTRIES,
+        stream::ENTRIES,
+        event::ENTRIES,
+        module::ENTRIES,
+        function::ENTRIES,
+        launch::ENTRIES,
+        graph::ENTRIES,
+        graph::ALIASES,
+    ];
     TABLES
 }
 
 /// The entry point with this exported name, as `dlsym` on `libcuda` would find it.
 pub fn resolve(name: &str) -> Option<*const c_void> {
     if name.starts_with("cu") { resolver::symbol(name) } else { None }
+}
+
+/// The stream of a handle: 0 and `CU_STREAM_LEGACY` are the null stream, 2 is the thread's own.
+fn stream_of(handle: u64) -> Result<Arc<Stream>> {
+    match handle {
+        0 | 1 => Ok(contexts::current()?.null_stream()),
+        2 => Stream::per_thread(&contexts::current()?),
+        _ => {
+            let stream = STREAMS.get(handle)?;
+            stream.context.check()?;
+            Ok(stream)
+        }
+    }
 }
