@@ -9,6 +9,7 @@
 #[macro_use]
 mod check;
 mod case;
+mod futures;
 mod kernels;
 mod suites;
 mod support;

@@ -12,12 +12,33 @@ macro_rules! suite {
     };
 }
 
+mod binding;
+mod buffer;
+mod callback;
+mod fill;
+mod future;
 mod properties;
+mod recording;
 mod selftest;
+mod semaphore;
+mod transfer;
+mod waiting;
 
 /// Every case, in a stable order.
 pub fn cases() -> Vec<Case> {
-    [properties::CASES].concat()
+    [
+        properties::CASES,
+        semaphore::CASES,
+        waiting::CASES,
+        callback::CASES,
+        future::CASES,
+        buffer::CASES,
+        fill::CASES,
+        transfer::CASES,
+        recording::CASES,
+        binding::CASES,
+    ]
+    .concat()
 }
 
 /// Cases for testing the program that runs cases: they pass, fail, panic, abort and hang. Never part of a normal run.
