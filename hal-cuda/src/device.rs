@@ -42,11 +42,11 @@ impl CudaDevice {
         unsafe { call!(symbols, cuDevicePrimaryCtxRetain(&mut context, device)) }?;
         // From here on dropping it releases the context.
         let mut device = CudaDevice { symbols, info, device, context: Context(context) };
-        let previous = device.enter()?;
+        device.enter()?;
         let [mut least, mut greatest] = [0, 0];
         // SAFETY: writes two numbers; a context is current.
         let asked = unsafe { call!(device.symbols, cuCtxGetStreamPriorityRange(&mut least, &mut greatest)) };
-        device.leave(previous);
+        device.leave(());
         asked?;
         device.info.limits.stream_priorities = [least, greatest];
         Ok(device)
