@@ -77,7 +77,7 @@ mod tests {
         for start in 0..WORD {
             for length in 0..40 {
                 let source: Vec<u8> = (1..=length as u8).collect();
-                let mut memory = vec![0u8; 64];
+                let mut memory = [0u8; 64];
                 let at = NonNull::new(memory[start..].as_mut_ptr()).unwrap();
                 let mut back = vec![0; length];
                 // SAFETY: 64 bytes hold any start below 8 and length below 40; nobody else has them.

@@ -92,7 +92,10 @@ struct Lane<N: Native> {
 enum Look {
     Running,
     Done,
+    /// A query failed.
     Failed(Error),
+    /// What it waits for on the device has failed.
+    Inherited(Error),
 }
 
 /// The thread. Returns what was still running when its deadline passed; those stay where they are for ever, since the
@@ -125,10 +128,11 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
         } else if pass(core, &mut lanes) {
             looks = 0;
         }
-        if let Some(deadline) = exit {
-            if (lanes.is_empty() || deadline.has_passed()) && core.completion.end() {
-                return abandon(lanes);
-            }
+        if let Some(deadline) = exit
+            && (lanes.is_empty() || deadline.has_passed())
+            && core.completion.end()
+        {
+            return abandon(lanes);
         }
         if !lanes.is_empty() {
             pause(core, &mut looks);
@@ -169,6 +173,11 @@ fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>) -> bool {
                     }
                     break;
                 }
+                Look::Inherited(error) => {
+                    // It runs on and keeps its resources; its dependants need not wait to hear of it.
+                    fail_issued(oldest, error);
+                    progress = true;
+                }
                 Look::Done => {
                     if let Some(done) = lane.issued.pop_front() {
                         retire(done);
@@ -186,6 +195,11 @@ fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>) -> bool {
 /// # Safety
 /// The device is current.
 unsafe fn look<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Look {
+    if issued.point.failure().is_none()
+        && let Some(error) = issued.dependencies.iter().find_map(|point| point.failure())
+    {
+        return Look::Inherited(error.clone());
+    }
     // Both orders of completion are seen in passing; what counts is that a dependency's failure is known first.
     if issued.dependencies.iter().any(|point| !point.is_retired() && point.failure().is_none()) {
         // SAFETY: the device is current. Only loss is of interest; the answer itself waits for the dependency.
@@ -217,17 +231,11 @@ unsafe fn progress<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Result<Prog
 }
 
 /// The end of a submission: signals, then frees.
-pub(super) fn retire<N: Native>(mut issued: Issued<N>) {
+fn retire<N: Native>(issued: Issued<N>) {
     let mut worklist = Worklist::default();
-    let inherited = issued.dependencies.iter().find_map(|point| point.failure().cloned());
-    match (issued.point.failure().is_some(), inherited) {
-        // Failed before; the signals have been told.
-        (true, _) => {}
-        (false, Some(error)) => {
-            let error = issued.work.fail(error, &mut worklist);
-            issued.point.fail(error);
-        }
-        (false, None) => issued.work.signal(&mut worklist),
+    // A failed one has told its signals already.
+    if issued.point.failure().is_none() {
+        issued.work.signal(&mut worklist);
     }
     issued.point.retire();
     worklist.settle();
