@@ -58,7 +58,8 @@ macro_rules! check {
         check!($condition, "")
     };
     ($condition:expr, $($message:tt)+) => {
-        if !$condition {
+        let holds: bool = $condition;
+        if !holds {
             let message = format!($($message)+);
             let separator = if message.is_empty() { "" } else { ": " };
             return Err($crate::Failure::new(format!(

@@ -15,8 +15,11 @@ macro_rules! suite {
 mod binding;
 mod buffer;
 mod callback;
+mod dispatch;
+mod executable;
 mod fill;
 mod future;
+mod kernel;
 mod properties;
 mod recording;
 mod selftest;
@@ -37,6 +40,9 @@ pub fn cases() -> Vec<Case> {
         transfer::CASES,
         recording::CASES,
         binding::CASES,
+        executable::CASES,
+        dispatch::CASES,
+        kernel::CASES,
     ]
     .concat()
 }
