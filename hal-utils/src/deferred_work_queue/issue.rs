@@ -132,9 +132,11 @@ unsafe fn hand_over<N: Native>(
 /// Tells the signalled semaphores that the device has it, and so the dependants on this device.
 fn promise<N: Native>(issued: &Issued<N>) {
     let point: Arc<dyn DevicePoint> = issued.point.clone();
+    let mut worklist = Worklist::default();
     for signal in &issued.work.signals {
         if let Some(timeline) = TimelineSemaphore::of(&*signal.semaphore) {
-            timeline.promise(signal.value, &point);
+            timeline.promise(signal.value, &point, &mut worklist);
         }
     }
+    worklist.settle();
 }

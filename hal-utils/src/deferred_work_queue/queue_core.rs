@@ -4,6 +4,7 @@ use super::states::{Pending, Ready};
 use crate::core::Core;
 use crate::native::Native;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering};
+use crate::timeline::{Schedule, Worklist};
 use hal_core::{Deadline, Error, ErrorKind, QueuePriority, Result};
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -81,23 +82,29 @@ impl<N: Native> QueueCore<N> {
         })
     }
 
-    /// A pending submission has become ready: whoever drains the queue takes it, or else the worker does.
-    pub(super) fn make_ready(self: &Arc<Self>, ready: Ready<N>) {
-        let wake = {
+    /// A pending submission has become ready: whoever drains the queue takes it, or else the worker will.
+    pub(super) fn make_ready(self: &Arc<Self>, ready: Ready<N>, worklist: &mut Worklist) {
+        {
             let mut state = self.state.lock();
             state.pending.remove(&ready.work.id.sequence);
             state.ready.push(ready);
-            state.needs_worker()
-        };
-        if wake {
-            self.core.worker.schedule(self.clone());
         }
+        worklist.schedule(self.clone());
     }
 
     pub(super) fn forget_pending(&self, sequence: u64) {
         let forgotten = self.state.lock().pending.remove(&sequence);
         // Dropped outside the lock.
         drop(forgotten);
+    }
+}
+
+impl<N: Native> Schedule for QueueCore<N> {
+    fn schedule(self: Arc<Self>) {
+        let wake = self.state.lock().needs_worker();
+        if wake {
+            self.core.worker.schedule(self.clone());
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl<N: Native> Pending<N> {
     }
 
     /// One wait fewer. The last makes it ready.
-    pub(super) fn resolved(&self) {
+    pub(super) fn resolved(&self, worklist: &mut Worklist) {
         if self.unmet.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
@@ -121,7 +121,7 @@ impl<N: Native> Pending<N> {
             (inner.work.take(), std::mem::take(&mut inner.dependencies))
         };
         if let Some(work) = work {
-            self.queue.make_ready(Ready { work, dependencies });
+            self.queue.make_ready(Ready { work, dependencies }, worklist);
         }
     }
 
@@ -145,16 +145,16 @@ impl<N: Native> Pending<N> {
 }
 
 impl<N: Native> Dependant for Pending<N> {
-    fn reached(self: Arc<Self>, _worklist: &mut Worklist) {
-        self.resolved();
+    fn reached(self: Arc<Self>, worklist: &mut Worklist) {
+        self.resolved(worklist);
     }
 
-    fn issued(self: Arc<Self>, point: &Arc<dyn DevicePoint>) {
+    fn issued(self: Arc<Self>, point: &Arc<dyn DevicePoint>, worklist: &mut Worklist) {
         // A semaphore offers points of this device alone, and those are of this type.
         if let Ok(point) = point.clone().into_any().downcast::<Point<N>>() {
             self.depend(point);
         }
-        self.resolved();
+        self.resolved(worklist);
     }
 
     fn failed(self: Arc<Self>, error: &Error, worklist: &mut Worklist) {

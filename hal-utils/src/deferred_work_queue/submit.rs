@@ -122,26 +122,33 @@ impl<N: Native> QueueCore<N> {
         unmet: SmallVec<[SemaphorePoint; 4]>,
         dependencies: Dependencies<N>,
     ) -> Result<SubmissionId> {
+        let mut worklist = Worklist::default();
+        let mut resolved: SmallVec<[Resolution; 4]> = SmallVec::new();
         let (id, pending) = {
             let mut state = self.state.lock();
             work.id.sequence = state.take_sequence()?;
             let id = work.id;
             let pending = Pending::new(work, unmet.len(), dependencies);
             state.pending.insert(id.sequence, pending.clone());
+            // Within the queue's lock, so that a semaphore knows the queue's submissions in their order.
+            let dependant: Arc<dyn Dependant> = pending.clone();
+            for wait in unmet {
+                let Some(timeline) = TimelineSemaphore::of(&*wait.semaphore) else { continue };
+                match timeline.register(wait.value, self.core.id, &dependant) {
+                    Ok(timepoint) => pending.registered(wait, timepoint),
+                    Err(resolution) => resolved.push(resolution),
+                }
+            }
             (id, pending)
         };
-        let dependant: Arc<dyn Dependant> = pending.clone();
-        let mut worklist = Worklist::default();
-        for wait in unmet {
-            let Some(timeline) = TimelineSemaphore::of(&*wait.semaphore) else { continue };
-            match timeline.register(wait.value, self.core.id, &dependant) {
-                Ok(timepoint) => pending.registered(wait, timepoint),
-                Err(Resolution::Issued(point)) => dependant.clone().issued(&point),
-                Err(Resolution::Failed(error)) => pending.fail_with(&error, &mut worklist),
-                Err(Resolution::Reached | Resolution::Unmet) => pending.resolved(),
+        for resolution in resolved {
+            match resolution {
+                Resolution::Issued(point) => pending.clone().issued(&point, &mut worklist),
+                Resolution::Failed(error) => pending.fail_with(&error, &mut worklist),
+                Resolution::Reached | Resolution::Unmet => pending.resolved(&mut worklist),
             }
         }
-        pending.resolved();
+        pending.resolved(&mut worklist);
         worklist.settle();
         Ok(id)
     }

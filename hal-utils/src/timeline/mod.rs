@@ -34,7 +34,7 @@ mod waiters;
 mod worklist;
 
 pub(crate) use waiters::{Dependant, DevicePoint};
-pub(crate) use worklist::Worklist;
+pub(crate) use worklist::{Schedule, Worklist};
 
 use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
 use hal_core::{Callback, Deadline, DeviceId, Error, ErrorKind, Result, Semaphore, TimepointId};
@@ -127,7 +127,7 @@ impl TimelineSemaphore {
     }
 
     /// A submission that will signal `value` is on its device: its device's dependants need wait no longer.
-    pub(crate) fn promise(&self, value: u64, point: &Arc<dyn DevicePoint>) {
+    pub(crate) fn promise(&self, value: u64, point: &Arc<dyn DevicePoint>, worklist: &mut Worklist) {
         let mut state = self.state.lock();
         if !matches!(self.look(value), Ok(false)) {
             return;
@@ -135,7 +135,7 @@ impl TimelineSemaphore {
         state.insert_point(value, point.clone());
         while let Some(dependant) = state.take_dependant(value, point.device()) {
             drop(state);
-            dependant.issued(point);
+            dependant.issued(point, worklist);
             state = self.state.lock();
         }
     }

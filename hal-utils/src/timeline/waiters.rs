@@ -23,7 +23,7 @@ pub(crate) trait Dependant: Send + Sync {
     fn reached(self: Arc<Self>, worklist: &mut Worklist);
 
     /// The rest of the wait can happen on the device.
-    fn issued(self: Arc<Self>, point: &Arc<dyn DevicePoint>);
+    fn issued(self: Arc<Self>, point: &Arc<dyn DevicePoint>, worklist: &mut Worklist);
 
     /// The value will never be reached.
     fn failed(self: Arc<Self>, error: &Error, worklist: &mut Worklist);
