@@ -1,6 +1,5 @@
 //! The child's side: one probe or one case in this process, and an answer to the parent.
 
-use crate::facade;
 use crate::protocol::{self, Answer, Found, Planned, Probe};
 use crate::report::{DeviceReport, DriverReport};
 use crate::target::Target;
@@ -55,8 +54,7 @@ fn planned(case: &Case, info: &DeviceInfo) -> Planned {
 }
 
 fn find(target: &Target) -> Result<(Arc<dyn Driver>, DeviceInfo), String> {
-    let driver =
-        facade::load(&target.backend, &target.driver.choice()).map_err(|error| with_sources(&error))?;
+    let driver = hal::load(&target.backend, &target.driver.choice()).map_err(|error| with_sources(&error))?;
     let devices = driver.devices().map_err(|error| with_sources(&error))?;
     let count = devices.len();
     match devices.into_iter().find(|info| info.ordinal == target.device) {

@@ -4,7 +4,6 @@
 #![allow(clippy::print_stderr)]
 
 mod exec;
-mod facade;
 mod glob;
 mod isolate;
 mod junit;

@@ -1,6 +1,5 @@
 //! Which runs, and which cases in each: decided before anything runs.
 
-use crate::facade;
 use crate::glob::{Glob, chosen};
 use crate::isolate;
 use crate::protocol::{self, Found, Planned, Probe};
@@ -50,7 +49,7 @@ pub struct Run {
 
 /// Looks for every target. One that was asked for and is not there is an error; one that was not is a note.
 pub fn make(wishes: &Wishes) -> anyhow::Result<Plan> {
-    make_with(wishes, facade::backends(), probe)
+    make_with(wishes, hal::backends(), probe)
 }
 
 fn make_with(

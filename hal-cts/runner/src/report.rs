@@ -118,7 +118,7 @@ impl Report {
     pub fn shortcoming(&self) -> Option<String> {
         let failed: usize = self.runs.iter().map(|run| run.failed).sum();
         if failed > 0 {
-            return Some(format!("{failed} cases failed"));
+            return Some(format!("{failed} case{} failed", if failed == 1 { "" } else { "s" }));
         }
         let idle: Vec<_> =
             self.runs.iter().filter(|run| run.passed + run.failed == 0).map(RunReport::title).collect();
@@ -203,7 +203,7 @@ mod tests {
         assert!(report(vec![skipped()]).shortcoming().unwrap().contains("cuda on soft"));
         assert!(report(vec![]).shortcoming().unwrap().contains("no case ran"));
         let failed = report(vec![passed(), case("c", Status::Failed, Some("x"))]);
-        assert_eq!(failed.shortcoming().unwrap(), "1 cases failed");
+        assert_eq!(failed.shortcoming().unwrap(), "1 case failed");
         assert!(Report { schema: SCHEMA, runs: vec![] }.shortcoming().is_some());
 
         let mut two = report(vec![passed()]);

@@ -1,6 +1,6 @@
 //! What a run tests: a backend, one of its drivers, one of that driver's devices.
 
-use crate::facade::DriverChoice;
+use hal::DriverChoice;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
