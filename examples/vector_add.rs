@@ -14,7 +14,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => hal::open_default()?,
     };
     let info = device.info();
-    println!("{} ({}), {} driver {}", info.name, info.arch, info.driver.backend, info.driver.version);
+    println!(
+        "{} on the {} {} driver {}",
+        info.name, info.driver.kind, info.driver.backend, info.driver.version
+    );
 
     // Memory that both sides reach.
     let size = u64::from(COUNT) * size_of::<f32>() as u64;

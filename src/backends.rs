@@ -60,13 +60,15 @@ pub fn backends() -> &'static [&'static str] {
     NAMES
 }
 
+type Loaded = HashMap<(&'static str, DriverChoice), Arc<dyn Driver>>;
+
 /// Loads a backend's driver, or returns the one loaded before for the same choice.
 ///
 /// # Errors
 /// `InvalidArgument` if this build has no such backend, naming those it has; `Unavailable` if there is no such driver,
 /// saying what was tried.
 pub fn load(backend: &str, choice: &DriverChoice) -> Result<Arc<dyn Driver>> {
-    static LOADED: Mutex<Option<HashMap<(&'static str, DriverChoice), Arc<dyn Driver>>>> = Mutex::new(None);
+    static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
     let backend = find(backend)?;
     // Held while loading, so that two threads do not start one driver twice.
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -115,7 +115,8 @@ fn find(driver: &dyn Driver, uuid: &str) -> Result<u32> {
     })
 }
 
-#[cfg(all(test, feature = "cuda", feature = "hip"))]
+#[cfg(test)]
+#[cfg(all(feature = "cuda", feature = "hip"))]
 mod tests {
     use super::*;
 

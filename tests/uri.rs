@@ -1,6 +1,6 @@
 //! Opening devices by name, as a program does.
 
-use hal::{DriverChoice, DriverKind, ErrorKind};
+use hal::ErrorKind;
 
 #[test]
 fn an_unknown_uri_lists_the_valid_ones() {
@@ -40,6 +40,7 @@ fn every_backend_is_reported_with_both_drivers() {
 #[cfg(all(feature = "cuda", feature = "soft"))]
 mod soft_cuda {
     use super::*;
+    use hal::{DriverChoice, DriverKind};
 
     #[test]
     fn an_ordinal_too_many_names_the_count() {
