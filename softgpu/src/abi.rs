@@ -8,7 +8,7 @@
 
 use crate::driver::stream::in_callback;
 use crate::driver::{Error, Result};
-use crate::fault;
+use crate::fault::{self, Hook};
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,7 +51,8 @@ pub trait Abi {
 
 /// Runs the body of an entry point: fault rules first, then the guards.
 pub fn enter<A: Abi>(entry: &Entry, body: impl FnOnce() -> Result<()>) -> i32 {
-    if let Some(code) = fault::hook(entry.symbol) {
+    let hook = fault::hook(entry);
+    if let Some(Hook::Return(code)) = hook {
         return A::note(code);
     }
     let result = if entry.early {
@@ -63,6 +64,9 @@ pub fn enter<A: Abi>(entry: &Entry, body: impl FnOnce() -> Result<()>) -> i32 {
     } else {
         Err(Error::NOT_INITIALIZED)
     };
+    if let Some(Hook::After(code)) = hook {
+        fault::mark_context(entry, code);
+    }
     A::note(A::code(result))
 }
 

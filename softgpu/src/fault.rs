@@ -11,10 +11,11 @@
 //! | `cuLaunchKernel:2=later:719` | the second call succeeds, and the current context has failed with 719 |
 //! | `missing:cuStreamCreate` | the in-process resolver and `cuGetProcAddress` do not find the name |
 //!
-//! Names are exported symbols (`cuMemAlloc_v2`). Codes are in the numbering of the ABI they are returned from; what
-//! marks a context is a `CUresult`. The call whose rule returns a code does nothing else. Calls count from the moment
+//! A name is an exported symbol (`cuMemAlloc_v2`), or a base name (`cuMemAlloc`), which stands for all its versions.
+//! Codes are in the numbering of the ABI they are returned from; what marks a context is a `CUresult`. The call whose rule returns a code does nothing else. Calls count from the moment
 //! the rule is set. The first rule that applies wins; the others still count the call.
 
+use crate::abi::Entry;
 use crate::driver::{Error, context};
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -65,29 +66,39 @@ pub fn calls() -> Vec<u64> {
     RULES.read().iter().map(|rule| rule.calls.load(Ordering::Relaxed)).collect()
 }
 
-/// What the rules make of a call: the code to return instead of running it.
-pub(crate) fn hook(symbol: &str) -> Option<i32> {
+/// What the rules make of a call.
+pub(crate) enum Hook {
+    /// Return the code instead of running it.
+    Return(i32),
+    /// Run it, then call [`mark_context`] with the code.
+    After(i32),
+}
+
+/// What the rules make of a call, if anything.
+pub(crate) fn hook(entry: &Entry) -> Option<Hook> {
     if !active() {
         return None;
     }
-    match matching(symbol)? {
-        Action::Return(code) => Some(code),
+    match matching(entry)? {
+        Action::Return(code) => Some(Hook::Return(code)),
         Action::Fail(code) => {
-            mark_context(symbol, code);
-            Some(code)
+            mark_context(entry, code);
+            Some(Hook::Return(code))
         }
-        Action::Later(code) => {
-            mark_context(symbol, code);
-            None
-        }
+        Action::Later(code) => Some(Hook::After(code)),
         Action::Missing => None,
     }
 }
 
-/// Whether a rule hides a name from look-ups.
-pub(crate) fn is_missing(symbol: &str) -> bool {
-    active()
-        && RULES.read().iter().any(|rule| rule.action == Action::Missing && matches(&rule.pattern, symbol))
+/// Whether a rule hides an entry point from look-ups.
+pub(crate) fn is_missing(entry: &Entry) -> bool {
+    active() && RULES.read().iter().any(|rule| rule.action == Action::Missing && rule.is_for(entry))
+}
+
+impl Rule {
+    fn is_for(&self, entry: &Entry) -> bool {
+        matches(&self.pattern, entry.symbol) || matches(&self.pattern, entry.base)
+    }
 }
 
 fn active() -> bool {
@@ -105,10 +116,10 @@ fn active() -> bool {
     }
 }
 
-fn matching(symbol: &str) -> Option<Action> {
+fn matching(entry: &Entry) -> Option<Action> {
     let mut action = None;
     for rule in RULES.read().iter() {
-        if rule.action == Action::Missing || !matches(&rule.pattern, symbol) {
+        if rule.action == Action::Missing || !rule.is_for(entry) {
             continue;
         }
         let call = rule.calls.fetch_add(1, Ordering::Relaxed) + 1;
@@ -120,7 +131,9 @@ fn matching(symbol: &str) -> Option<Action> {
     action
 }
 
-fn mark_context(symbol: &str, code: i32) {
+/// Makes the current context fail.
+pub(crate) fn mark_context(entry: &Entry, code: i32) {
+    let symbol = entry.symbol;
     if let Ok(context) = context::current() {
         context
             .fail(Error(code), || format!("a fault rule for `{symbol}` made the context fail with {code}"));

@@ -7,32 +7,29 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-struct Symbol {
-    address: Address,
-    exists: bool,
-}
-
-fn symbols() -> &'static HashMap<&'static str, Symbol> {
-    static SYMBOLS: OnceLock<HashMap<&'static str, Symbol>> = OnceLock::new();
-    SYMBOLS.get_or_init(|| {
+fn entries() -> &'static HashMap<&'static str, &'static Entry> {
+    static ENTRIES: OnceLock<HashMap<&'static str, &'static Entry>> = OnceLock::new();
+    ENTRIES.get_or_init(|| {
         let of = |tables: &'static [&'static [Entry]], version: i32| {
-            tables.iter().copied().flatten().map(move |entry| {
-                (entry.symbol, Symbol { address: entry.address, exists: entry.since <= version })
-            })
+            tables.iter().copied().flatten().filter(move |entry| entry.since <= version)
         };
-        let controls = control::SYMBOLS
-            .iter()
-            .map(|(name, address)| (*name, Symbol { address: *address, exists: true }));
-        of(cuda::tables(), config().cuda_version)
-            .chain(of(hip::tables(), config().hip_version))
-            .chain(controls)
-            .collect()
+        let cuda = of(cuda::tables(), config().cuda_version);
+        let hip = of(hip::tables(), config().hip_version);
+        // An alias has a later version than the row it repeats; the first row is the function's own.
+        let mut entries = HashMap::new();
+        cuda.chain(hip).for_each(|entry| {
+            entries.entry(entry.symbol).or_insert(entry);
+        });
+        entries
     })
 }
 
 /// The entry point with this exact exported name. `None` if there is none, if it is newer than the version the driver
 /// reports, or if a fault rule hides it.
 pub fn symbol(name: &str) -> Option<*const c_void> {
-    let found = symbols().get(name)?;
-    (found.exists && !fault::is_missing(name)).then_some(found.address.0)
+    if let Some((_, Address(address))) = control::SYMBOLS.iter().find(|(known, _)| *known == name) {
+        return Some(*address);
+    }
+    let entry = entries().get(name)?;
+    (!fault::is_missing(entry)).then_some(entry.address.0)
 }

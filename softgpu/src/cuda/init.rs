@@ -31,7 +31,7 @@ fn look_up(base: &str, version: i32, flags: u64) -> Result<std::result::Result<&
         return Err(Error::NOT_SUPPORTED);
     }
     let exists = |entry: &&Entry| {
-        entry.base == base && entry.since <= config().cuda_version && !fault::is_missing(entry.symbol)
+        entry.base == base && entry.since <= config().cuda_version && !fault::is_missing(entry)
     };
     let known: Vec<&Entry> = super::tables().iter().copied().flatten().filter(exists).collect();
     let newest = known.iter().filter(|entry| entry.since <= version).max_by_key(|entry| entry.since);

@@ -57,6 +57,7 @@ pub fn tables() -> &'static [&'static [Entry]] {
         function::ENTRIES,
         launch::ENTRIES,
         graph::ENTRIES,
+        // After the rows they repeat.
         graph::ALIASES,
     ];
     TABLES

@@ -143,6 +143,8 @@ impl Context {
         for stream in &streams {
             stream.close();
             stream.wake();
+        }
+        for stream in &streams {
             stream.last_point().wait(|| false);
         }
         self.null.lock().take();
