@@ -1,0 +1,49 @@
+//! Takes every function away from the software GPU, one at a time: a required one must be missed by name, an optional
+//! one must turn a capability off, and nothing may crash.
+
+#![cfg(all(feature = "cuda", feature = "soft"))]
+
+use hal::{Capabilities, DriverChoice, ErrorKind};
+use hal_utils::loader::Resolver;
+use hal_utils::native::NativeDriver;
+use std::cell::Cell;
+use std::ffi::c_void;
+
+thread_local! {
+    static HIDDEN: Cell<&'static str> = const { Cell::new("") };
+}
+
+fn lookup(name: &str) -> Option<*const c_void> {
+    // Without `cuGetProcAddress`, functions are looked up here.
+    let hidden = HIDDEN.get() == name || name.starts_with("cuGetProcAddress");
+    if hidden { None } else { softgpu::resolver::symbol(name) }
+}
+
+fn resolver() -> Option<Resolver> {
+    // SAFETY: the software GPU's functions have the ABI of the drivers, and stay.
+    Some(unsafe { Resolver::new("softgpu", lookup) })
+}
+
+#[test]
+fn cuda_misses_each_function_by_name() {
+    let all = cuda_capabilities("").unwrap();
+    assert!(all.entry_point_listing && all.parameter_reflection);
+    for row in hal_cuda::sys::Symbols::rows() {
+        match cuda_capabilities(row.exported) {
+            Ok(less) => {
+                assert!(!row.required, "{}", row.name);
+                assert_ne!(less, all, "{}", row.name);
+            }
+            Err(error) => {
+                assert!(row.required, "{}", row.name);
+                assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+                assert!(error.message().contains(row.name), "{error}");
+            }
+        }
+    }
+}
+
+fn cuda_capabilities(hidden: &'static str) -> hal::Result<Capabilities> {
+    HIDDEN.set(hidden);
+    Ok(hal_cuda::load(&DriverChoice::Soft, resolver())?.device_info(0)?.capabilities)
+}
