@@ -1,6 +1,18 @@
 //! Runs a grid of PTX code on the CPU. What the driver and the interpreter know of each other stands here.
 
+mod access;
+mod across;
+pub(crate) mod alu;
+mod block;
+mod cells;
+pub(crate) mod code;
 mod fault;
+pub(crate) mod half;
+mod memory;
+pub(crate) mod regs;
+pub(crate) mod space;
+mod step;
+mod warp;
 
 pub use fault::{Access, AccessKind, Fault, Place};
 
@@ -64,8 +76,59 @@ impl std::fmt::Debug for Launch<'_> {
     }
 }
 
+/// The largest block, in threads.
+const MAX_THREADS: u64 = 1024;
+/// The most shared memory a launch may ask for; drivers set lower limits.
+const MAX_SHARED: u64 = 16 << 20;
+
 /// Runs a grid to its end on the calling thread. An empty grid does nothing.
+///
+/// Blocks run one after another, in order of their index, so a block cannot wait for one that comes after it.
 pub fn run(launch: &Launch<'_>) -> Result<(), Fault> {
-    let _ = launch;
+    let code = &launch.kernel.code;
+    check(launch)?;
+    if launch.grid.contains(&0) {
+        return Ok(());
+    }
+    let mut machine = block::Machine::new(launch, code);
+    for z in 0..launch.grid[2] {
+        for y in 0..launch.grid[1] {
+            for x in 0..launch.grid[0] {
+                machine.run([x, y, z])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check(launch: &Launch<'_>) -> Result<(), Fault> {
+    let (kernel, code) = (launch.kernel, &launch.kernel.code);
+    let refuse = |reason: String| Err(Fault::InvalidLaunch { kernel: kernel.name.clone(), reason });
+    let threads = launch.block.iter().try_fold(1u64, |product, n| product.checked_mul(u64::from(*n)));
+    let threads = threads.unwrap_or(u64::MAX);
+    if !(1..=MAX_THREADS).contains(&threads) {
+        return refuse(format!("a block has 1 to {MAX_THREADS} threads, not {:?}", launch.block));
+    }
+    if let Some(max) = kernel.max_threads.filter(|max| threads > u64::from(*max)) {
+        return refuse(format!("compiled for at most {max} threads in a block, launched with {threads}"));
+    }
+    if launch.params.len() < code.param_bytes {
+        return refuse(format!(
+            "takes {} bytes of parameters, launched with {}",
+            code.param_bytes,
+            launch.params.len()
+        ));
+    }
+    if launch.globals.len() != code.globals {
+        return refuse(format!(
+            "module has {} variables, launched with addresses of {}",
+            code.globals,
+            launch.globals.len()
+        ));
+    }
+    let shared = block::dynamic_start(launch, code) + u64::from(launch.dynamic_shared);
+    if shared > MAX_SHARED {
+        return refuse(format!("needs {shared} bytes of shared memory, more than {MAX_SHARED}"));
+    }
     Ok(())
 }

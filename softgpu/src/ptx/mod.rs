@@ -1,5 +1,15 @@
 //! PTX text to code.
 
+mod ast;
+mod cursor;
+mod decl;
+mod lexer;
+mod parser;
+mod stmt;
+mod translate;
+pub(crate) mod types;
+
+use crate::exec::code::Code;
 use std::sync::Arc;
 
 /// A translation unit, ready to run.
@@ -46,6 +56,7 @@ pub struct Kernel {
     pub static_shared: u32,
     /// `.maxntid`, multiplied out; `None` if not given.
     pub max_threads: Option<u32>,
+    pub(crate) code: Code,
 }
 
 /// Why a text is not a module.
@@ -64,6 +75,7 @@ pub struct PtxError {
 
 /// Translates PTX text. Everything that can be wrong with a text is found here, never while it runs.
 pub fn parse(text: &str) -> Result<Module, PtxError> {
-    let _ = text;
-    Ok(Module { kernels: Vec::new(), globals: Vec::new() })
+    let tokens = lexer::lex(text)?;
+    let outline = parser::parse(&tokens)?;
+    translate::translate(&outline)
 }

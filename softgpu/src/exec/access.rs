@@ -1,0 +1,291 @@
+//! Loads, stores and atomics of a warp.
+
+use super::cells::{self, Cell};
+use super::code::{Access, Atom, NONE, Where};
+use super::fault::AccessKind;
+use super::memory::{Bad, Spaces, View};
+use super::regs::{FULL, LANES, Raw, Regs};
+
+/// The access of one lane that failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed {
+    pub lane: u32,
+    pub address: u64,
+    pub size: u32,
+    pub kind: AccessKind,
+    pub bad: Bad,
+}
+
+/// Calls `f` for each lane of a mask; whole warps get a plain loop.
+#[inline(always)]
+pub(crate) fn each(mask: u32, mut f: impl FnMut(usize)) {
+    if mask == FULL {
+        for lane in 0..LANES {
+            f(lane);
+        }
+    } else {
+        let mut rest = mask;
+        while rest != 0 {
+            f(rest.trailing_zeros() as usize);
+            rest &= rest - 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn addresses(regs: &Regs, access: &Access) -> [u64; LANES] {
+    let mut out = [0u64; LANES];
+    if access.wide {
+        let base = regs.row::<u64>(access.base);
+        for lane in 0..LANES {
+            out[lane] = base[lane].wrapping_add(access.offset as u64);
+        }
+    } else {
+        let base = regs.row::<u32>(access.base);
+        for lane in 0..LANES {
+            out[lane] = u64::from(base[lane].wrapping_add(access.offset as u32));
+        }
+    }
+    out
+}
+
+/// Whether every lane of the mask is inside the view and aligned.
+#[inline(always)]
+fn all_inside(view: &View, addresses: &[u64; LANES], mask: u32, bytes: u64) -> bool {
+    if bytes > view.len {
+        return false;
+    }
+    let (limit, low) = (view.len - bytes, bytes - 1);
+    let mut bad = false;
+    if mask == FULL {
+        for address in addresses {
+            bad |= (address.wrapping_sub(view.start) > limit) | (address & low != 0);
+        }
+    } else {
+        each(mask, |lane| {
+            bad |= (addresses[lane].wrapping_sub(view.start) > limit) | (addresses[lane] & low != 0);
+        });
+    }
+    !bad
+}
+
+/// Host pointers of all lanes of an access.
+struct Pointers {
+    at: [*mut u8; LANES],
+}
+
+impl Pointers {
+    fn find(
+        spaces: &mut Spaces<'_>,
+        first_thread: u32,
+        access: &Access,
+        addresses: &[u64; LANES],
+        mask: u32,
+        kind: AccessKind,
+    ) -> Result<Self, Failed> {
+        let bytes = u32::from(access.size) * u32::from(access.lanes);
+        let mut at = [std::ptr::null_mut(); LANES];
+        let view = spaces.guess(access.space, access.site);
+        if all_inside(&view, addresses, mask, u64::from(bytes)) && (kind == AccessKind::Read || view.writable)
+        {
+            for lane in 0..LANES {
+                at[lane] = view.host.wrapping_add(addresses[lane].wrapping_sub(view.start) as usize);
+            }
+            return Ok(Self { at });
+        }
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            rest &= rest - 1;
+            let address = addresses[lane as usize];
+            let thread = u64::from(first_thread + lane);
+            at[lane as usize] = spaces
+                .resolve(access.space, access.site, thread, address, bytes, kind)
+                .map_err(|bad| Failed { lane, address, size: bytes, kind, bad })?;
+            // Found an extent: the other lanes are probably there too.
+            if matches!(access.space, Where::Global | Where::Generic) && rest != 0 {
+                let view = spaces.guess(access.space, access.site);
+                if all_inside(&view, addresses, rest, u64::from(bytes)) {
+                    each(rest, |lane| {
+                        at[lane] = view.host.wrapping_add(addresses[lane].wrapping_sub(view.start) as usize);
+                    });
+                    rest = 0;
+                    // A view that was there before may be read-only.
+                    if kind != AccessKind::Read && !view.writable {
+                        return Err(Failed { lane, address, size: bytes, kind, bad: Bad::Illegal });
+                    }
+                }
+            }
+        }
+        Ok(Self { at })
+    }
+}
+
+#[inline(always)]
+fn gather<C: Cell + Raw>(regs: &mut Regs, slot: u32, mask: u32, at: &[*mut u8; LANES], skip: usize) {
+    let mut out = [C::default(); LANES];
+    each(mask, |lane| {
+        // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+        out[lane] = unsafe { C::load(at[lane].add(skip)) };
+    });
+    regs.write(slot, mask, &out);
+}
+
+#[inline(always)]
+fn scatter<C: Cell + Raw>(regs: &Regs, slot: u32, mask: u32, at: &[*mut u8; LANES], skip: usize) {
+    let values = regs.row::<C>(slot);
+    each(mask, |lane| {
+        // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+        unsafe { values[lane].store(at[lane].add(skip)) };
+    });
+}
+
+/// Extends `size` bytes by sign to 64 bits.
+#[inline(always)]
+fn sign_extend(value: u64, size: u8) -> u64 {
+    let shift = 64 - 8 * u32::from(size);
+    (((value << shift) as i64) >> shift) as u64
+}
+
+/// Cuts a value to a register's width.
+#[inline(always)]
+fn fit(value: u64, reg: u8) -> u64 {
+    match reg {
+        0..=2 => value & 0xffff,
+        4 => value & 0xffff_ffff,
+        _ => value,
+    }
+}
+
+pub(crate) fn load(
+    spaces: &mut Spaces<'_>,
+    regs: &mut Regs,
+    first_thread: u32,
+    access: &Access,
+    mask: u32,
+) -> Result<(), Failed> {
+    let addresses = addresses(regs, access);
+    let at = Pointers::find(spaces, first_thread, access, &addresses, mask, AccessKind::Read)?.at;
+    for n in 0..usize::from(access.lanes) {
+        let (slot, skip) = (access.regs[n], n * usize::from(access.size));
+        match (access.size, access.reg) {
+            _ if slot == NONE => {}
+            (4, 4) => gather::<u32>(regs, slot, mask, &at, skip),
+            (8, 8) => gather::<u64>(regs, slot, mask, &at, skip),
+            (size, reg) => {
+                let mut out = [0u64; LANES];
+                each(mask, |lane| {
+                    // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+                    let value = unsafe { cells::load(at[lane].add(skip), size) };
+                    out[lane] = fit(if access.signed { sign_extend(value, size) } else { value }, reg);
+                });
+                regs.write_bits(slot, reg == 8, mask, &out);
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn store(
+    spaces: &mut Spaces<'_>,
+    regs: &Regs,
+    first_thread: u32,
+    access: &Access,
+    mask: u32,
+) -> Result<(), Failed> {
+    let addresses = addresses(regs, access);
+    let at = Pointers::find(spaces, first_thread, access, &addresses, mask, AccessKind::Write)?.at;
+    for n in 0..usize::from(access.lanes) {
+        let (slot, skip) = (access.regs[n], n * usize::from(access.size));
+        match (access.size, access.reg) {
+            (4, 4) => scatter::<u32>(regs, slot, mask, &at, skip),
+            (8, 8) => scatter::<u64>(regs, slot, mask, &at, skip),
+            (size, reg) => {
+                let values = regs.read_bits(slot, reg == 8);
+                each(mask, |lane| {
+                    // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+                    unsafe { cells::store(at[lane].add(skip), size, values[lane]) };
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn atom(
+    spaces: &mut Spaces<'_>,
+    regs: &mut Regs,
+    first_thread: u32,
+    atom: &Atom,
+    mask: u32,
+) -> Result<(), Failed> {
+    let access = &atom.access;
+    let wide = access.size == 8;
+    let addresses = addresses(regs, access);
+    let at = Pointers::find(spaces, first_thread, access, &addresses, mask, AccessKind::Atomic)?.at;
+    let [d, b, c, _] = access.regs;
+    let b = regs.read_bits(b, wide);
+    let c = if c == NONE { [0; LANES] } else { regs.read_bits(c, wide) };
+    let mut old = [0u64; LANES];
+    each(mask, |lane| {
+        // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+        old[lane] = unsafe { cells::atom(at[lane], atom.op, atom.ty, b[lane], c[lane]) };
+    });
+    if d != NONE {
+        regs.write_bits(d, wide, mask, &old);
+    }
+    Ok(())
+}
+
+/// Reads a kernel parameter: the same bytes for all lanes. Translation checked the bounds against the parameter, the
+/// launch checked the parameters against the kernel.
+pub(crate) fn load_param(params: &[u8], regs: &mut Regs, offset: u32, access: &Access, mask: u32) {
+    for n in 0..usize::from(access.lanes) {
+        let slot = access.regs[n];
+        if slot == NONE {
+            continue;
+        }
+        let size = usize::from(access.size);
+        let from = offset as usize + n * size;
+        let mut bytes = [0; 8];
+        if let Some(found) = params.get(from..from + size) {
+            bytes[..size].copy_from_slice(found);
+        }
+        let value = u64::from_le_bytes(bytes);
+        let value = fit(if access.signed { sign_extend(value, access.size) } else { value }, access.reg);
+        regs.write_bits(slot, access.reg == 8, mask, &[value; LANES]);
+    }
+}
+
+/// Copies inside each lane's local memory.
+pub(crate) fn copy_local(
+    spaces: &mut Spaces<'_>,
+    first_thread: u32,
+    to: u32,
+    from: u32,
+    size: u32,
+    mask: u32,
+) -> Result<(), Failed> {
+    let mut rest = mask;
+    while rest != 0 {
+        let lane = rest.trailing_zeros();
+        rest &= rest - 1;
+        let thread = u64::from(first_thread + lane);
+        for byte in 0..size {
+            let mut place = |offset: u32, kind| {
+                let address = u64::from(offset + byte);
+                spaces.resolve(Where::Local, 0, thread, address, 1, kind).map_err(|bad| Failed {
+                    lane,
+                    address,
+                    size: 1,
+                    kind,
+                    bad,
+                })
+            };
+            let (from, to) = (place(from, AccessKind::Read)?, place(to, AccessKind::Write)?);
+            // SAFETY: both were just resolved for one byte.
+            unsafe { cells::store(to, 1, cells::load(from, 1)) };
+        }
+    }
+    Ok(())
+}
