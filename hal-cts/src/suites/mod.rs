@@ -17,10 +17,14 @@ mod buffer;
 mod callback;
 mod dispatch;
 mod executable;
+mod failure;
 mod fill;
 mod future;
 mod kernel;
+mod loss;
+mod order;
 mod properties;
+mod queue;
 mod recording;
 mod selftest;
 mod semaphore;
@@ -43,6 +47,10 @@ pub fn cases() -> Vec<Case> {
         executable::CASES,
         dispatch::CASES,
         kernel::CASES,
+        queue::CASES,
+        order::CASES,
+        failure::CASES,
+        loss::CASES,
     ]
     .concat()
 }
