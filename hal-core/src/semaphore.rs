@@ -10,13 +10,17 @@ use std::task::{Poll, Waker};
 /// found out; it may call the HAL, must not block, and delays other notifications while it runs.
 pub type Callback = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// A registration with a semaphore, to be cancelled.
+/// A registration with a semaphore, to be cancelled. Only the semaphore that gave it knows what to do with it.
+///
+/// Ordered as the semaphore wakes: by value, then by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TimepointId {
     /// The value waited for.
     pub value: u64,
-    /// Tells registrations for one value apart.
-    pub key: u64,
+    /// Tells registrations apart; later ones have larger ages.
+    pub age: u64,
+    /// Where the semaphore keeps it.
+    pub slot: u32,
 }
 
 /// A timeline: a 64-bit payload that only grows, or a failure that stays.

@@ -4,14 +4,18 @@
 //! strongly. The native device is released with its last holder, so a buffer may outlive its device's handle.
 
 use crate::context::Current;
-use crate::deferred_work_queue::{CompletionInbox, Counters, QueueCore, WorkerInbox};
+use crate::deferred_work_queue::{CompletionInbox, Counters, Node, QueueCore, Work, WorkerInbox};
 use crate::event_pool::EventPool;
 use crate::native::Native;
+use crate::recycle::{Boxes, Shared};
 use crate::streams::Streams;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use crate::timeline::TimelineSemaphore;
 use hal_core::{DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, Result};
 use std::sync::{OnceLock, Weak};
+
+/// Ended submissions whose memory is kept. More are freed, and allocated again when needed.
+const KEPT: usize = 1024;
 
 pub(crate) struct Core<N: Native> {
     native: N,
@@ -19,6 +23,8 @@ pub(crate) struct Core<N: Native> {
     pub(crate) params: DeviceParams,
     pub(crate) events: EventPool<N>,
     pub(crate) streams: Streams<N>,
+    pub(crate) works: Boxes<Work<N>>,
+    pub(crate) nodes: Shared<Node<N>>,
     pub(crate) counters: Counters,
     pub(crate) worker: WorkerInbox<N>,
     pub(crate) completion: CompletionInbox<N>,
@@ -45,6 +51,8 @@ impl<N: Native> Core<N> {
             id,
             events: EventPool::new(params.event_pool_capacity),
             streams: Streams::new(),
+            works: Boxes::new(KEPT),
+            nodes: Shared::new(KEPT),
             counters: Counters::default(),
             worker: WorkerInbox::default(),
             completion: CompletionInbox::default(),

@@ -73,6 +73,7 @@ fn finish<N: Native>(core: &Arc<Core<N>>) {
     core.set_closed();
     match Current::enter(core.native()) {
         Ok(_current) => {
+            core.nodes.clear();
             // SAFETY: the device is current.
             unsafe {
                 core.streams.drain(core);

@@ -24,6 +24,7 @@ mod driver;
 mod event_pool;
 mod executable;
 mod queue;
+mod recycle;
 mod shared_memory;
 mod streams;
 mod sync;

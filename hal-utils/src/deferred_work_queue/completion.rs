@@ -141,7 +141,7 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
 }
 
 fn sort<N: Native>(lanes: &mut Vec<Lane<N>>, issued: Issued<N>) {
-    let queue = issued.work.id.queue;
+    let queue = issued.0.id.queue;
     match lanes.iter_mut().find(|lane| lane.queue == queue) {
         Some(lane) => lane.issued.push_back(issued),
         None => lanes.push(Lane { queue, issued: VecDeque::from([issued]) }),
@@ -167,7 +167,7 @@ fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>) -> bool {
                         // Delivered by the caller, to everybody, in order.
                         return progress;
                     }
-                    if oldest.point.failure().is_none() {
+                    if oldest.0.node.failure().is_none() {
                         fail_issued(oldest, error);
                         progress = true;
                     }
@@ -195,13 +195,13 @@ fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>) -> bool {
 /// # Safety
 /// The device is current.
 unsafe fn look<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Look {
-    if issued.point.failure().is_none()
-        && let Some(error) = issued.dependencies.iter().find_map(|point| point.failure())
+    if issued.0.node.failure().is_none()
+        && let Some(error) = issued.0.dependencies.iter().find_map(|node| node.failure())
     {
         return Look::Inherited(error.clone());
     }
     // Both orders of completion are seen in passing; what counts is that a dependency's failure is known first.
-    if issued.dependencies.iter().any(|point| !point.is_retired() && point.failure().is_none()) {
+    if issued.0.dependencies.iter().any(|node| !node.is_retired() && node.failure().is_none()) {
         // SAFETY: the device is current. Only loss is of interest; the answer itself waits for the dependency.
         return match unsafe { progress(core, issued) } {
             Err(error) => Look::Failed(error),
@@ -222,11 +222,11 @@ unsafe fn look<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Look {
 /// # Safety
 /// The device is current.
 unsafe fn progress<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Result<Progress> {
-    match issued.point.event() {
-        // SAFETY: the device is current; a point's event has been recorded.
-        Some(event) if issued.point.failure().is_none() => unsafe { event.query() },
+    match issued.0.node.event() {
+        // SAFETY: the device is current; a node's event has been recorded.
+        Some(event) if issued.0.node.failure().is_none() => unsafe { event.query() },
         // SAFETY: the device is current; the queue keeps its stream.
-        _ => unsafe { core.native().stream_query(issued.point.stream) },
+        _ => unsafe { core.native().stream_query(issued.0.queue().stream) },
     }
 }
 
@@ -234,16 +234,17 @@ unsafe fn progress<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Result<Prog
 fn retire<N: Native>(issued: Issued<N>) {
     let mut worklist = Worklist::default();
     // A failed one has told its signals already.
-    if issued.point.failure().is_none() {
-        issued.work.signal(&mut worklist);
+    if issued.0.node.failure().is_none() {
+        issued.0.signal(&mut worklist);
     }
-    issued.point.retire();
+    issued.0.node.retire();
     worklist.settle();
+    issued.0.recycle();
 }
 
 /// The device is lost: tells everybody once, and ends what is issued.
 fn lose<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error, told: &mut bool) {
-    let first = lanes.iter().find_map(|lane| lane.issued.front()).map(|oldest| oldest.work.origin());
+    let first = lanes.iter().find_map(|lane| lane.issued.front()).map(|oldest| oldest.0.origin());
     let error = match first {
         Some(origin) => lost.clone().with_origin(|| origin),
         None => lost.clone(),
@@ -255,11 +256,12 @@ fn lose<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error, 
     }
     for lane in lanes.drain(..) {
         for mut issued in lane.issued {
-            if issued.point.failure().is_none() {
+            if issued.0.node.failure().is_none() {
                 fail_issued(&mut issued, lost.clone());
             }
             // The device runs nothing any more, so its resources can go.
-            issued.point.retire();
+            issued.0.node.retire();
+            issued.0.recycle();
         }
     }
     failure::end_members(core, &error);
@@ -268,7 +270,7 @@ fn lose<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error, 
 fn abandon<N: Native>(lanes: Vec<Lane<N>>) -> Vec<String> {
     let mut named = Vec::new();
     for issued in lanes.into_iter().flat_map(|lane| lane.issued) {
-        named.push(issued.work.origin().to_string());
+        named.push(issued.0.origin().to_string());
         // The device may still be using what this owns. It is reported, and stays.
         std::mem::forget(issued);
     }

@@ -42,11 +42,12 @@ fn fail_unissued<N: Native>(queue: &Arc<QueueCore<N>>, error: &Error) {
         (std::mem::take(&mut state.pending), std::mem::take(&mut state.ready))
     };
     let mut worklist = Worklist::default();
-    for pending in pending.into_values() {
-        pending.fail_with(error, &mut worklist);
+    for (_, node) in pending {
+        node.fail_pending(error, &mut worklist);
     }
-    for Ready { mut work, .. } in ready.into_sorted_vec().into_iter().rev() {
+    for Ready(mut work) in ready.into_sorted_vec().into_iter().rev() {
         work.fail(error.clone(), &mut worklist);
+        work.recycle();
     }
     worklist.settle();
 }

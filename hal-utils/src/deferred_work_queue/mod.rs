@@ -3,7 +3,7 @@
 //!
 //! # States
 //!
-//! A submission is one boxed `Work`, and a state is who owns the box. A transition moves it, so nothing can happen
+//! A submission is one boxed `Work`, and a state is who owns the box. What others see of it is its `Node`. A transition moves it, so nothing can happen
 //! twice, and nothing can be forgotten without being dropped, which the in-flight count would tell.
 //!
 //! ```text
@@ -16,7 +16,7 @@
 //!
 //! | State | Owner of the box | Who moves it on |
 //! |---|---|---|
-//! | `Pending` | itself, registered with semaphores and listed by its queue | the semaphore that resolves its last wait, or fails one |
+//! | pending | its own `Node`, registered with semaphores and listed by its queue | the semaphore that resolves its last wait, or fails one |
 //! | `Ready` | the queue's heap, by sequence number | whoever drains the queue |
 //! | `Issued` | the completion thread's lane for the queue | the completion thread |
 //!
@@ -37,7 +37,7 @@
 //! 1. `Core::members`
 //! 2. `QueueCore::state`
 //! 3. a semaphore's state
-//! 4. `Pending::inner`
+//! 4. `Node::pending`
 //! 5. the two inboxes, the event pool, the stream pool: leaves, never held with another lock.
 //!
 //! # What is owned when a driver call fails
@@ -52,6 +52,7 @@
 mod completion;
 mod failure;
 mod issue;
+mod node;
 mod queue_core;
 mod states;
 mod submit;
@@ -62,5 +63,7 @@ mod tests;
 
 pub(crate) use completion::{CompletionInbox, run as run_completion};
 pub(crate) use failure::cancel_unissued;
+pub(crate) use node::Node;
 pub(crate) use queue_core::{Counters, QueueCore};
+pub(crate) use states::Work;
 pub(crate) use worker::{WorkerInbox, run as run_worker};

@@ -1,12 +1,14 @@
 //! A queue: its stream, and its submissions that are not on the device yet.
 
-use super::states::{Pending, Ready};
+use super::node::Node;
+use super::states::Ready;
 use crate::core::Core;
 use crate::native::Native;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering};
 use crate::timeline::{Schedule, Worklist};
 use hal_core::{Deadline, Error, ErrorKind, QueuePriority, Result};
-use std::collections::{BTreeMap, BinaryHeap};
+use slab::Slab;
+use std::collections::BinaryHeap;
 
 /// Counts of what a device has done; see `hal_core::DeviceCounters`.
 #[derive(Default)]
@@ -19,8 +21,7 @@ pub(crate) struct Counters {
     pub(crate) issued_inline: AtomicU64,
     pub(crate) device_waits: AtomicU64,
     pub(crate) elided_waits: AtomicU64,
-    in_flight: Mutex<u64>,
-    idle: Condvar,
+    in_flight: InFlightCount,
 }
 
 /// A queue's inner life. It lives until the user has dropped the queue and the last of its work is gone; then its
@@ -31,13 +32,17 @@ pub(crate) struct QueueCore<N: Native> {
     pub(crate) stream: N::Stream,
     priority: QueuePriority,
     pub(super) state: Mutex<State<N>>,
-    in_flight: Mutex<u64>,
-    idle: Condvar,
+    in_flight: InFlightCount,
 }
+
+/// Where a queue lists a pending submission.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place(usize);
 
 pub(super) struct State<N: Native> {
     pub(super) next_sequence: u64,
-    pub(super) pending: BTreeMap<u64, Arc<Pending<N>>>,
+    /// For the end of the device: nobody else can reach what waits for a semaphore that never comes.
+    pub(super) pending: Slab<Arc<Node<N>>>,
     pub(super) ready: BinaryHeap<Ready<N>>,
     /// Somebody takes from `ready`, and will look again before it stops.
     pub(super) draining: bool,
@@ -57,19 +62,18 @@ impl<N: Native> QueueCore<N> {
             priority,
             state: Mutex::new(State {
                 next_sequence: 0,
-                pending: BTreeMap::new(),
+                pending: Slab::new(),
                 ready: BinaryHeap::new(),
                 draining: false,
                 scheduled: false,
                 end: None,
             }),
-            in_flight: Mutex::new(0),
-            idle: Condvar::new(),
+            in_flight: InFlightCount::default(),
         }))
     }
 
     pub(super) fn in_flight(&self) -> u64 {
-        *self.in_flight.lock()
+        self.in_flight.get()
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -77,25 +81,27 @@ impl<N: Native> QueueCore<N> {
     }
 
     pub(crate) fn wait_idle(&self, deadline: Deadline) -> Result<()> {
-        wait_for_zero(&self.in_flight, &self.idle, deadline).map_err(|left| {
+        self.in_flight.wait_for_zero(deadline).map_err(|left| {
             deadline_exceeded(&format!("queue {} of {}", self.id, self.core.info().uri()), left)
         })
     }
 
     /// A pending submission has become ready: whoever drains the queue takes it, or else the worker will.
-    pub(super) fn make_ready(self: &Arc<Self>, ready: Ready<N>, worklist: &mut Worklist) {
-        {
+    pub(super) fn make_ready(self: &Arc<Self>, ready: Ready<N>, place: Place, worklist: &mut Worklist) {
+        let listed = {
             let mut state = self.state.lock();
-            state.pending.remove(&ready.work.id.sequence);
             state.ready.push(ready);
-        }
+            state.unlist(place)
+        };
+        // Dropped outside the lock.
+        drop(listed);
         worklist.schedule(self.clone());
     }
 
-    pub(super) fn forget_pending(&self, sequence: u64) {
-        let forgotten = self.state.lock().pending.remove(&sequence);
+    pub(super) fn forget_pending(&self, place: Place) {
+        let listed = self.state.lock().unlist(place);
         // Dropped outside the lock.
-        drop(forgotten);
+        drop(listed);
     }
 }
 
@@ -109,6 +115,15 @@ impl<N: Native> Schedule for QueueCore<N> {
 }
 
 impl<N: Native> State<N> {
+    pub(super) fn list(&mut self, node: &Arc<Node<N>>) -> Place {
+        Place(self.pending.insert(node.clone()))
+    }
+
+    /// Nothing, if the device has ended and the list was taken as a whole.
+    fn unlist(&mut self, place: Place) -> Option<Arc<Node<N>>> {
+        self.pending.try_remove(place.0)
+    }
+
     /// Whether the worker has to be told of what is ready; marks it as told.
     pub(super) fn needs_worker(&mut self) -> bool {
         let needs = !self.draining && !self.scheduled && !self.ready.is_empty();
@@ -130,9 +145,9 @@ pub(crate) struct InFlight<N: Native> {
 
 impl<N: Native> InFlight<N> {
     pub(super) fn new(queue: &Arc<QueueCore<N>>) -> Self {
-        *queue.in_flight.lock() += 1;
+        queue.in_flight.increment();
         let counters = &queue.core.counters;
-        *counters.in_flight.lock() += 1;
+        counters.in_flight.increment();
         counters.submitted.fetch_add(1, Ordering::Relaxed);
         InFlight { queue: queue.clone() }
     }
@@ -146,32 +161,53 @@ impl<N: Native> Drop for InFlight<N> {
     fn drop(&mut self) {
         let counters = &self.queue.core.counters;
         counters.retired.fetch_add(1, Ordering::Relaxed);
-        decrement(&self.queue.in_flight, &self.queue.idle);
-        decrement(&counters.in_flight, &counters.idle);
+        self.queue.in_flight.decrement();
+        counters.in_flight.decrement();
     }
 }
 
-fn decrement(count: &Mutex<u64>, idle: &Condvar) {
-    let mut count = count.lock();
-    *count -= 1;
-    if *count == 0 {
-        idle.notify_all();
-    }
+/// A count that can be waited for to become zero. Counting takes no lock; only becoming zero does.
+#[derive(Default)]
+struct InFlightCount {
+    count: AtomicU64,
+    lock: Mutex<()>,
+    zero: Condvar,
 }
 
-/// Waits until a count is zero; `Err` with what is left when the deadline has passed.
-fn wait_for_zero(count: &Mutex<u64>, idle: &Condvar, deadline: Deadline) -> Result<(), u64> {
-    let mut count = count.lock();
-    while *count > 0 {
-        match deadline.remaining() {
-            None => idle.wait(&mut count),
-            Some(left) if left.is_zero() => return Err(*count),
-            Some(left) => {
-                idle.wait_for(&mut count, left);
+impl InFlightCount {
+    fn get(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    fn increment(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn decrement(&self) {
+        if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Whoever is between looking and waiting holds the lock.
+            drop(self.lock.lock());
+            self.zero.notify_all();
+        }
+    }
+
+    /// `Err` with what is left when the deadline has passed.
+    fn wait_for_zero(&self, deadline: Deadline) -> Result<(), u64> {
+        let mut guard = self.lock.lock();
+        loop {
+            let left = self.get();
+            if left == 0 {
+                return Ok(());
+            }
+            match deadline.remaining() {
+                None => self.zero.wait(&mut guard),
+                Some(remaining) if remaining.is_zero() => return Err(left),
+                Some(remaining) => {
+                    self.zero.wait_for(&mut guard, remaining);
+                }
             }
         }
     }
-    Ok(())
 }
 
 fn deadline_exceeded(what: &str, left: u64) -> Error {
@@ -183,7 +219,9 @@ fn deadline_exceeded(what: &str, left: u64) -> Error {
 
 impl<N: Native> Core<N> {
     pub(crate) fn wait_idle(&self, deadline: Deadline) -> Result<()> {
-        wait_for_zero(&self.counters.in_flight, &self.counters.idle, deadline)
+        self.counters
+            .in_flight
+            .wait_for_zero(deadline)
             .map_err(|left| deadline_exceeded(&self.info().uri(), left))
     }
 }

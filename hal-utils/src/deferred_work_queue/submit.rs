@@ -1,8 +1,9 @@
 //! From `submit` to pending, ready or, when nothing stands before it, issued.
 
 use super::issue;
+use super::node::Node;
 use super::queue_core::{InFlight, QueueCore};
-use super::states::{Dependencies, Pending, Point, Ready, Work};
+use super::states::{Ready, Work};
 use crate::context::Current;
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};
@@ -13,7 +14,7 @@ use smallvec::SmallVec;
 /// What the waits of a submission amount to now.
 struct Waits<N: Native> {
     unmet: SmallVec<[SemaphorePoint; 4]>,
-    dependencies: Dependencies<N>,
+    dependencies: SmallVec<[Arc<Node<N>>; 4]>,
     failure: Option<Error>,
 }
 
@@ -26,26 +27,25 @@ impl<N: Native> QueueCore<N> {
             ours(point)?;
         }
         let waits = self.resolve(parts.waits);
-        let mut work = Box::new(Work {
+        let mut work = self.core.works.fill(Work {
             id: SubmissionId { queue: self.id, sequence: 0 },
             label: parts.label,
             execute: parts.work,
             signals: parts.signals,
+            dependencies: waits.dependencies,
+            node: self.core.nodes.take().unwrap_or_else(|| Arc::new(Node::new(self.core.id))),
             in_flight: InFlight::new(self),
         });
         if let Some(error) = waits.failure {
-            work.id.sequence = self.next_sequence()?;
+            work.id.sequence = self.state.lock().take_sequence()?;
             let id = work.id;
             let mut worklist = Worklist::default();
             work.fail(error, &mut worklist);
+            work.recycle();
             worklist.settle();
             return Ok(id);
         }
-        if waits.unmet.is_empty() {
-            self.submit_ready(work, waits.dependencies)
-        } else {
-            self.submit_pending(work, waits.unmet, waits.dependencies)
-        }
+        if waits.unmet.is_empty() { self.submit_ready(work) } else { self.submit_pending(work, waits.unmet) }
     }
 
     fn resolve(&self, waits: SmallVec<[SemaphorePoint; 4]>) -> Waits<N> {
@@ -57,7 +57,7 @@ impl<N: Native> QueueCore<N> {
                 Resolution::Failed(error) => {
                     resolved.failure.get_or_insert(error);
                 }
-                Resolution::Issued(point) => match point.into_any().downcast::<Point<N>>() {
+                Resolution::Issued(point) => match point.into_any().downcast::<Node<N>>() {
                     Ok(point) => resolved.dependencies.push(point),
                     Err(_) => resolved.unmet.push(wait),
                 },
@@ -67,22 +67,13 @@ impl<N: Native> QueueCore<N> {
         resolved
     }
 
-    fn next_sequence(&self) -> Result<u64> {
-        let mut state = self.state.lock();
-        state.take_sequence()
-    }
-
     /// Nothing to wait for on the host. Takes its number and its place in one step, so that order is by number.
-    fn submit_ready(
-        self: &Arc<Self>,
-        mut work: Box<Work<N>>,
-        dependencies: Dependencies<N>,
-    ) -> Result<SubmissionId> {
+    fn submit_ready(self: &Arc<Self>, mut work: Box<Work<N>>) -> Result<SubmissionId> {
         let room = self.in_flight() <= self.core.params.inline_issue_limit as u64;
         let mut state = self.state.lock();
         work.id.sequence = state.take_sequence()?;
         let id = work.id;
-        let ready = Ready { work, dependencies };
+        let ready = Ready(work);
         if room && !state.draining && state.ready.is_empty() {
             state.draining = true;
             drop(state);
@@ -104,7 +95,7 @@ impl<N: Native> QueueCore<N> {
                 self.core.counters.issued_inline.fetch_add(1, Ordering::Relaxed);
                 issue::issue(ready);
             }
-            Err(error) => issue::refuse(ready, error),
+            Err(error) => issue::no_context(ready, error),
         }
         let wake = {
             let mut state = self.state.lock();
@@ -120,35 +111,35 @@ impl<N: Native> QueueCore<N> {
         self: &Arc<Self>,
         mut work: Box<Work<N>>,
         unmet: SmallVec<[SemaphorePoint; 4]>,
-        dependencies: Dependencies<N>,
     ) -> Result<SubmissionId> {
         let mut worklist = Worklist::default();
         let mut resolved: SmallVec<[Resolution; 4]> = SmallVec::new();
-        let (id, pending) = {
+        let node = work.node.clone();
+        let id = {
             let mut state = self.state.lock();
             work.id.sequence = state.take_sequence()?;
             let id = work.id;
-            let pending = Pending::new(work, unmet.len(), dependencies);
-            state.pending.insert(id.sequence, pending.clone());
+            let place = state.list(&node);
+            node.hold(work, place, unmet.len());
             // Within the queue's lock, so that a semaphore knows the queue's submissions in their order.
-            let dependant: Arc<dyn Dependant> = pending.clone();
+            let dependant: Arc<dyn Dependant> = node.clone();
             for wait in unmet {
                 let Some(timeline) = TimelineSemaphore::of(&*wait.semaphore) else { continue };
                 match timeline.register(wait.value, self.core.id, &dependant) {
-                    Ok(timepoint) => pending.registered(wait, timepoint),
+                    Ok(timepoint) => node.registered(wait, timepoint),
                     Err(resolution) => resolved.push(resolution),
                 }
             }
-            (id, pending)
+            id
         };
         for resolution in resolved {
             match resolution {
-                Resolution::Issued(point) => pending.clone().issued(&point, &mut worklist),
-                Resolution::Failed(error) => pending.fail_with(&error, &mut worklist),
-                Resolution::Reached | Resolution::Unmet => pending.resolved(&mut worklist),
+                Resolution::Issued(point) => Dependant::issued(node.clone(), &point, &mut worklist),
+                Resolution::Failed(error) => node.fail_pending(&error, &mut worklist),
+                Resolution::Reached | Resolution::Unmet => node.resolved(&mut worklist),
             }
         }
-        pending.resolved(&mut worklist);
+        node.resolved(&mut worklist);
         worklist.settle();
         Ok(id)
     }

@@ -95,7 +95,7 @@ fn drain<N: Native>(core: &Arc<Core<N>>, queue: &Arc<QueueCore<N>>) {
         };
         match &current {
             Ok(_) => issue::issue(ready),
-            Err(error) => issue::refuse(ready, error.clone()),
+            Err(error) => issue::no_context(ready, error.clone()),
         }
     }
 }

@@ -30,6 +30,7 @@
 //! A failed submission fails its signals, those fail their dependants, and so on. [`Worklist`] holds what is still to
 //! be failed, so that a chain of any length takes constant stack.
 
+mod by_value;
 mod waiters;
 mod worklist;
 
@@ -124,6 +125,13 @@ impl TimelineSemaphore {
             Resolution::Unmet => Ok(state.insert_dependant(value, device, dependant.clone())),
             resolved => Err(resolved),
         }
+    }
+
+    /// Takes back what [`register`](Self::register) gave, if it has not been woken.
+    pub(crate) fn unregister(&self, timepoint: TimepointId, device: DeviceId) {
+        let taken = self.state.lock().cancel_dependant(timepoint, device);
+        // Dropped outside the lock.
+        drop(taken);
     }
 
     /// A submission that will signal `value` is on its device: its device's dependants need wait no longer.

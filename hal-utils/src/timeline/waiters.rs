@@ -1,10 +1,11 @@
 //! Who waits for what, by value.
 
 use super::Worklist;
+use super::by_value::ByValue;
 use crate::sync::Arc;
 use hal_core::{Callback, DeviceId, Error, TimepointId};
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::task::Waker;
 use std::thread::Thread;
 
@@ -56,40 +57,22 @@ impl Waiter {
     }
 }
 
-/// Ordered by value, then by age.
-type ByValue<T> = BTreeMap<TimepointId, T>;
+/// What has been issued and not yet been reached. Sorted by value; almost always added at the end and taken from the
+/// front, and few at a time.
+type Points = VecDeque<(u64, Arc<dyn DevicePoint>)>;
 
 #[derive(Default)]
 pub(super) struct State {
-    next_key: u64,
     /// Woken only by signals and failures.
     waiters: ByValue<Waiter>,
     /// Submissions, per device, which are also woken when a producer of their device is issued. Few devices: a list.
     dependants: Vec<(DeviceId, ByValue<Arc<dyn Dependant>>)>,
-    /// What has been issued and not yet been reached.
-    points: ByValue<Arc<dyn DevicePoint>>,
-}
-
-/// The last entry for `value` and everything below it.
-fn up_to(value: u64) -> TimepointId {
-    TimepointId { value, key: u64::MAX }
-}
-
-fn take_first<T>(map: &mut ByValue<T>, value: u64) -> Option<T> {
-    let first = map.first_entry()?;
-    (*first.key() <= up_to(value)).then(|| first.remove())
+    points: Points,
 }
 
 impl State {
-    fn key(&mut self, value: u64) -> TimepointId {
-        self.next_key += 1;
-        TimepointId { value, key: self.next_key }
-    }
-
     pub(super) fn insert(&mut self, value: u64, waiter: Waiter) -> TimepointId {
-        let timepoint = self.key(value);
-        self.waiters.insert(timepoint, waiter);
-        timepoint
+        self.waiters.insert(value, waiter)
     }
 
     pub(super) fn insert_dependant(
@@ -98,51 +81,61 @@ impl State {
         device: DeviceId,
         dependant: Arc<dyn Dependant>,
     ) -> TimepointId {
-        let timepoint = self.key(value);
         let index = self.dependants.iter().position(|(id, _)| *id == device).unwrap_or_else(|| {
-            self.dependants.push((device, ByValue::new()));
+            self.dependants.push((device, ByValue::default()));
             self.dependants.len() - 1
         });
-        self.dependants[index].1.insert(timepoint, dependant);
-        timepoint
+        self.dependants[index].1.insert(value, dependant)
     }
 
     pub(super) fn insert_point(&mut self, value: u64, point: Arc<dyn DevicePoint>) {
-        let timepoint = self.key(value);
-        self.points.insert(timepoint, point);
+        let place = self.points.partition_point(|(other, _)| *other <= value);
+        self.points.insert(place, (value, point));
     }
 
     /// The earliest issued point of `device` that implies `value`.
     pub(super) fn point(&self, value: u64, device: DeviceId) -> Option<Arc<dyn DevicePoint>> {
-        let from = TimepointId { value, key: 0 };
+        let from = self.points.partition_point(|(other, _)| *other < value);
         self.points.range(from..).map(|(_, point)| point).find(|point| point.device() == device).cloned()
     }
 
     pub(super) fn take_point(&mut self, value: u64) -> Option<Arc<dyn DevicePoint>> {
-        take_first(&mut self.points, value)
+        let (first, _) = self.points.front()?;
+        if *first > value {
+            return None;
+        }
+        self.points.pop_front().map(|(_, point)| point)
     }
 
     pub(super) fn take_dependant(&mut self, value: u64, device: DeviceId) -> Option<Arc<dyn Dependant>> {
-        let (_, map) = self.dependants.iter_mut().find(|(id, _)| *id == device)?;
-        take_first(map, value)
+        let (_, waiting) = self.dependants.iter_mut().find(|(id, _)| *id == device)?;
+        waiting.take_first(value)
     }
 
     pub(super) fn take_reached(&mut self, value: u64) -> Option<Waiter> {
-        if let Some(waiter) = take_first(&mut self.waiters, value) {
+        if let Some(waiter) = self.waiters.take_first(value) {
             return Some(waiter);
         }
-        self.dependants.iter_mut().find_map(|(_, map)| take_first(map, value)).map(Waiter::Dependant)
+        self.dependants.iter_mut().find_map(|(_, waiting)| waiting.take_first(value)).map(Waiter::Dependant)
     }
 
     pub(super) fn take_any(&mut self) -> Option<Waiter> {
         self.take_reached(u64::MAX)
     }
 
+    /// Takes back what `insert` gave.
     pub(super) fn cancel(&mut self, timepoint: TimepointId) -> Option<Waiter> {
-        if let Some(waiter) = self.waiters.remove(&timepoint) {
-            return Some(waiter);
-        }
-        self.dependants.iter_mut().find_map(|(_, map)| map.remove(&timepoint)).map(Waiter::Dependant)
+        self.waiters.take(timepoint)
+    }
+
+    /// Takes back what `insert_dependant` gave.
+    pub(super) fn cancel_dependant(
+        &mut self,
+        timepoint: TimepointId,
+        device: DeviceId,
+    ) -> Option<Arc<dyn Dependant>> {
+        let (_, waiting) = self.dependants.iter_mut().find(|(id, _)| *id == device)?;
+        waiting.take(timepoint)
     }
 
     /// Registers a waker, or replaces the one under `slot`. Returns the replaced one, to be dropped outside the lock.
@@ -152,7 +145,7 @@ impl State {
         slot: &mut Option<TimepointId>,
         waker: &Waker,
     ) -> Option<Waker> {
-        if let Some(Waiter::Waker(current)) = slot.and_then(|timepoint| self.waiters.get_mut(&timepoint)) {
+        if let Some(Waiter::Waker(current)) = slot.and_then(|timepoint| self.waiters.get_mut(timepoint)) {
             return (!current.will_wake(waker)).then(|| std::mem::replace(current, waker.clone()));
         }
         *slot = Some(self.insert(value, Waiter::Waker(waker.clone())));

@@ -1,0 +1,194 @@
+//! What others see of a submission: semaphores it waits for, and submissions that wait for it.
+//!
+//! Before it is ready, a node holds the submission itself, to be moved on by the last wait that is resolved or the first
+//! that fails. Once issued, it is a point in its stream. It is shared, outlives the submission, and is used again.
+
+use super::queue_core::Place;
+use super::states::{Ready, Work};
+use crate::event_pool::PooledEvent;
+use crate::native::Native;
+use crate::recycle::Reset;
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::timeline::{Dependant, DevicePoint, TimelineSemaphore, Worklist};
+use hal_core::{DeviceId, Error, SemaphorePoint, TimepointId};
+use smallvec::SmallVec;
+use std::any::Any;
+use std::sync::OnceLock;
+
+pub(crate) struct Node<N: Native> {
+    device: DeviceId,
+    /// Waits not resolved, plus one while registering.
+    unmet: AtomicUsize,
+    pending: Mutex<Pending<N>>,
+    on_device: OnceLock<OnDevice<N>>,
+    retired: AtomicBool,
+    failure: OnceLock<Error>,
+}
+
+/// The submission while it waits.
+struct Pending<N: Native> {
+    /// Taken by the transition out of this state.
+    work: Option<Box<Work<N>>>,
+    /// Where its queue lists it.
+    place: Place,
+    registrations: SmallVec<[(SemaphorePoint, TimepointId); 2]>,
+}
+
+impl<N: Native> Pending<N> {
+    fn nothing() -> Self {
+        Pending { work: None, place: Place::default(), registrations: SmallVec::new() }
+    }
+}
+
+struct OnDevice<N: Native> {
+    stream: N::Stream,
+    /// `None` if it could not be recorded; then only an idle stream tells that the work has ended.
+    event: Option<PooledEvent<N>>,
+}
+
+impl<N: Native> Node<N> {
+    pub(crate) fn new(device: DeviceId) -> Self {
+        Node {
+            device,
+            unmet: AtomicUsize::new(0),
+            pending: Mutex::new(Pending {
+                work: None,
+                place: Place::default(),
+                registrations: SmallVec::new(),
+            }),
+            on_device: OnceLock::new(),
+            retired: AtomicBool::new(false),
+            failure: OnceLock::new(),
+        }
+    }
+
+    // Waiting.
+
+    /// Takes the submission in until `waits` waits are resolved and [`resolved`](Self::resolved) is called once more.
+    pub(super) fn hold(&self, work: Box<Work<N>>, place: Place, waits: usize) {
+        self.unmet.store(waits + 1, Ordering::Release);
+        let mut pending = self.pending.lock();
+        pending.work = Some(work);
+        pending.place = place;
+    }
+
+    /// Remembers a registration, so that failing can take it back.
+    pub(super) fn registered(&self, point: SemaphorePoint, timepoint: TimepointId) {
+        let mut pending = self.pending.lock();
+        if pending.work.is_some() {
+            pending.registrations.push((point, timepoint));
+            return;
+        }
+        drop(pending);
+        self.unregister(&point, timepoint);
+    }
+
+    fn unregister(&self, point: &SemaphorePoint, timepoint: TimepointId) {
+        if let Some(timeline) = TimelineSemaphore::of(&*point.semaphore) {
+            timeline.unregister(timepoint, self.device);
+        }
+    }
+
+    /// One wait fewer. The last makes the submission ready.
+    pub(super) fn resolved(&self, worklist: &mut Worklist) {
+        if self.unmet.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        let Pending { work: Some(work), place, .. } = self.leave() else { return };
+        let queue = work.queue().clone();
+        queue.make_ready(Ready(work), place, worklist);
+    }
+
+    /// Takes out what was waiting, which is nothing if it has left already.
+    fn leave(&self) -> Pending<N> {
+        std::mem::replace(&mut *self.pending.lock(), Pending::nothing())
+    }
+
+    fn depend(&self, node: Arc<Node<N>>) {
+        if let Some(work) = &mut self.pending.lock().work {
+            work.dependencies.push(node);
+        }
+    }
+
+    /// Leaves the waiting state for failure; nothing, if it has left already.
+    pub(super) fn fail_pending(&self, error: &Error, worklist: &mut Worklist) {
+        let Pending { work: Some(mut work), place, registrations } = self.leave() else { return };
+        for (point, timepoint) in registrations {
+            self.unregister(&point, timepoint);
+        }
+        work.queue().forget_pending(place);
+        work.fail(error.clone(), worklist);
+        work.recycle();
+    }
+
+    // On the device.
+
+    pub(super) fn issued(&self, stream: N::Stream, event: Option<PooledEvent<N>>) {
+        // Set once: whoever issues a submission owns its box.
+        let _ = self.on_device.set(OnDevice { stream, event });
+    }
+
+    pub(super) fn event(&self) -> Option<&PooledEvent<N>> {
+        self.on_device.get()?.event.as_ref()
+    }
+
+    /// The event to wait for on another stream than the node's, while there is something to wait for.
+    pub(super) fn event_for(&self, stream: N::Stream) -> Option<&PooledEvent<N>> {
+        let on_device = self.on_device.get()?;
+        if on_device.stream == stream || self.is_retired() { None } else { on_device.event.as_ref() }
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+    }
+
+    pub(super) fn failure(&self) -> Option<&Error> {
+        self.failure.get()
+    }
+
+    /// The first failure stays.
+    pub(super) fn fail(&self, error: Error) {
+        // A second failure says nothing that the first did not.
+        let _ = self.failure.set(error);
+    }
+}
+
+impl<N: Native> Reset for Node<N> {
+    fn reset(&mut self) {
+        self.on_device.take();
+        *self.retired.get_mut() = false;
+        self.failure.take();
+    }
+}
+
+impl<N: Native> Dependant for Node<N> {
+    fn reached(self: Arc<Self>, worklist: &mut Worklist) {
+        self.resolved(worklist);
+    }
+
+    fn issued(self: Arc<Self>, point: &Arc<dyn DevicePoint>, worklist: &mut Worklist) {
+        // A semaphore offers points of this device alone, and those are of this type.
+        if let Ok(node) = point.clone().into_any().downcast::<Node<N>>() {
+            self.depend(node);
+        }
+        self.resolved(worklist);
+    }
+
+    fn failed(self: Arc<Self>, error: &Error, worklist: &mut Worklist) {
+        self.fail_pending(error, worklist);
+    }
+}
+
+impl<N: Native> DevicePoint for Node<N> {
+    fn device(&self) -> DeviceId {
+        self.device
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}

@@ -1,0 +1,124 @@
+//! Memory of short-lived objects, used again: in the steady state a submission allocates nothing.
+
+use crate::sync::{Arc, Mutex};
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+
+/// Boxes without contents, up to a capacity.
+pub(crate) struct Boxes<T> {
+    empty: Mutex<Vec<Box<MaybeUninit<T>>>>,
+    capacity: usize,
+}
+
+impl<T> Boxes<T> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Boxes { empty: Mutex::default(), capacity }
+    }
+
+    pub(crate) fn fill(&self, value: T) -> Box<T> {
+        let empty = self.empty.lock().pop();
+        match empty {
+            Some(empty) => Box::write(empty, value),
+            None => Box::new(value),
+        }
+    }
+
+    /// Drops the contents and keeps the box.
+    pub(crate) fn empty(&self, full: Box<T>) {
+        let raw = Box::into_raw(full);
+        // SAFETY: the pointer is the box's; the contents are dropped once, and the memory lives on as uninitialised.
+        let empty = unsafe {
+            raw.drop_in_place();
+            Box::from_raw(raw.cast::<MaybeUninit<T>>())
+        };
+        let mut kept = self.empty.lock();
+        if kept.len() < self.capacity {
+            kept.push(empty);
+        }
+    }
+}
+
+/// Can be made as new.
+pub(crate) trait Reset {
+    fn reset(&mut self);
+}
+
+/// Shared objects that nobody needs any more, though somebody may still hold one for a moment. Oldest first, so that
+/// the others have let go of what is taken.
+pub(crate) struct Shared<T> {
+    idle: Mutex<VecDeque<Arc<T>>>,
+    capacity: usize,
+}
+
+impl<T: Reset> Shared<T> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Shared { idle: Mutex::default(), capacity }
+    }
+
+    /// One as new, if one is to be had.
+    pub(crate) fn take(&self) -> Option<Arc<T>> {
+        let mut idle = self.idle.lock().pop_front()?;
+        // Whoever still holds it keeps it.
+        Arc::get_mut(&mut idle)?.reset();
+        Some(idle)
+    }
+
+    /// Resets it at once if nobody else holds it, which gives back what it owns.
+    pub(crate) fn give(&self, mut item: Arc<T>) {
+        if let Some(item) = Arc::get_mut(&mut item) {
+            item.reset();
+        }
+        let mut idle = self.idle.lock();
+        if idle.len() < self.capacity {
+            idle.push_back(item);
+            return;
+        }
+        drop(idle);
+        drop(item);
+    }
+
+    /// Lets go of all of them.
+    pub(crate) fn clear(&self) {
+        let idle = std::mem::take(&mut *self.idle.lock());
+        drop(idle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_is_used_again_and_its_contents_dropped_once() {
+        let boxes = Boxes::new(1);
+        let contents = Arc::new(());
+        let first = boxes.fill(contents.clone());
+        let address = &raw const *first;
+        boxes.empty(first);
+        assert_eq!(Arc::strong_count(&contents), 1);
+        let second = boxes.fill(contents.clone());
+        assert!(std::ptr::eq(address, &raw const *second));
+        drop(second);
+        assert_eq!(Arc::strong_count(&contents), 1);
+    }
+
+    #[derive(Default)]
+    struct Item(u32);
+
+    impl Reset for Item {
+        fn reset(&mut self) {
+            self.0 = 0;
+        }
+    }
+
+    #[test]
+    fn what_somebody_holds_is_not_used_again() {
+        let shared = Shared::new(8);
+        let held = Arc::new(Item(7));
+        shared.give(held.clone());
+        assert!(shared.take().is_none());
+        assert_eq!(held.0, 7);
+        shared.give(held);
+        assert_eq!(shared.take().unwrap().0, 0);
+    }
+}
