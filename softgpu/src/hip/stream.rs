@@ -1,0 +1,105 @@
+//! Streams, and calls into the program from them.
+
+use super::{Hip, current, errors, stream_of};
+use crate::abi::{Out, entries};
+use crate::driver::event::EVENTS;
+use crate::driver::op::{HostFunction, Op};
+use crate::driver::stream::Stream;
+use crate::driver::{Error, Result};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// `hipHostFn_t`
+pub(super) type HostFn = Option<unsafe extern "C" fn(*mut c_void)>;
+/// `hipStreamCallback_t`
+type StreamCallback = Option<unsafe extern "C" fn(u64, i32, *mut c_void)>;
+
+fn create(out: Out<u64>, flags: u32, priority: i32) -> Result<()> {
+    out.check()?;
+    if flags > 1 {
+        return Err(Error::INVALID_VALUE);
+    }
+    out.set(Stream::create(&current::context()?, flags == 0, priority)?.handle)
+}
+
+/// A host function as an operation of a stream.
+pub(super) fn host_function(function: HostFn, data: *mut c_void) -> Result<HostFunction> {
+    let function = function.ok_or(Error::INVALID_VALUE)?;
+    let data = data as usize;
+    // SAFETY: the caller of the entry point promises that the function may be called with this from another thread.
+    Ok(Arc::new(move || unsafe { function(data as *mut c_void) }))
+}
+
+entries! { Hip;
+    /// Makes a stream.
+    "hipStreamCreate" 50200000 => fn hipStreamCreate(stream: Out<u64>) {
+        create(stream, 0, 0)
+    }
+    /// Makes a stream with flags.
+    "hipStreamCreateWithFlags" 50200000 => fn hipStreamCreateWithFlags(stream: Out<u64>, flags: u32) {
+        create(stream, flags, 0)
+    }
+    /// Makes a stream with a priority.
+    "hipStreamCreateWithPriority" 50200000 => fn hipStreamCreateWithPriority(
+        stream: Out<u64>, flags: u32, priority: i32,
+    ) {
+        create(stream, flags, priority)
+    }
+    /// Destroys a stream; its work goes on.
+    "hipStreamDestroy" 50200000 => fn hipStreamDestroy(stream: u64) {
+        Stream::destroy(stream)
+    }
+    /// Whether a stream's work is done.
+    "hipStreamQuery" 50200000 => fn hipStreamQuery(stream: u64) {
+        stream_of(stream)?.query()
+    }
+    /// Waits for a stream's work.
+    "hipStreamSynchronize" 50200000 => fn hipStreamSynchronize(stream: u64) {
+        stream_of(stream)?.synchronize()
+    }
+    /// Makes a stream wait for an event as it stands now.
+    "hipStreamWaitEvent" 50200000 => fn hipStreamWaitEvent(stream: u64, event: u64, flags: u32) {
+        if flags > 1 {
+            return Err(Error::INVALID_VALUE);
+        }
+        EVENTS.get(event)?.wait_on(&stream_of(stream)?)
+    }
+    /// A stream's flags.
+    "hipStreamGetFlags" 50200000 => fn hipStreamGetFlags(stream: u64, flags: Out<u32>) {
+        flags.set(u32::from(!stream_of(stream)?.blocking))
+    }
+    /// A stream's priority.
+    "hipStreamGetPriority" 50200000 => fn hipStreamGetPriority(stream: u64, priority: Out<i32>) {
+        priority.set(stream_of(stream)?.priority)
+    }
+    /// A stream's device.
+    "hipStreamGetDevice" 50600000 => fn hipStreamGetDevice(stream: u64, device: Out<i32>) {
+        device.set(stream_of(stream)?.context.device.ordinal as i32)
+    }
+    /// Calls a function when the stream comes to it; not after a failure.
+    "hipLaunchHostFunc" 50300000 => fn hipLaunchHostFunc(stream: u64, function: HostFn, data: *mut c_void) {
+        let op = Op::Host(host_function(function, data)?);
+        stream_of(stream)?.enqueue([op]).map(drop)
+    }
+    /// Calls a function when the stream comes to it, with the state of the context; once, whatever happens.
+    "hipStreamAddCallback" 50200000 => fn hipStreamAddCallback(
+        stream: u64, callback: StreamCallback, data: *mut c_void, flags: u32,
+    ) {
+        if flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let callback = callback.ok_or(Error::INVALID_VALUE)?;
+        let data = data as usize;
+        let call = move |state: Result<()>| {
+            // SAFETY: the caller of the entry point promises that the function may be called with this from another
+            // thread.
+            unsafe { callback(stream, errors::code(state), data as *mut c_void) };
+        };
+        stream_of(stream)?.enqueue([Op::Callback(Box::new(call))]).map(drop)
+    }
+    /// No stream is ever capturing.
+    "hipStreamIsCapturing" 50200000 => fn hipStreamIsCapturing(stream: u64, status: Out<i32>) {
+        stream_of(stream)?;
+        status.set(0)
+    }
+}
