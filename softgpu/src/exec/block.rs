@@ -154,14 +154,15 @@ impl<'l> Machine<'l> {
     }
 
     fn deadlock(&self) -> Fault {
-        for warp in &self.warps {
-            for fragment in &warp.fragments {
-                return Fault::Deadlock {
-                    at: self.place(warp, fragment.mask.trailing_zeros() & 31, fragment.pc.saturating_sub(1)),
-                };
+        let waiting = self.warps.iter().find_map(|warp| Some((warp, warp.fragments.first()?)));
+        match waiting {
+            Some((warp, fragment)) => {
+                let lane = fragment.mask.trailing_zeros() & 31;
+                // It will go on behind the barrier.
+                Fault::Deadlock { at: self.place(warp, lane, fragment.pc.saturating_sub(1)) }
             }
+            None => Fault::Stopped { kernel: self.launch.kernel.name.clone() },
         }
-        Fault::Stopped { kernel: self.launch.kernel.name.clone() }
     }
 
     fn place(&self, warp: &Warp, lane: u32, pc: u32) -> Place {

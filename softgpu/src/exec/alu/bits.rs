@@ -183,7 +183,7 @@ pub(crate) fn find(name: &str, ty: Ty) -> Option<AluFn> {
             Ty::S64 => tri!(i64, u32, u32, |a: i64, b: u32, c: u32| bfe_s(a, b, c, 64)),
             _ => return None,
         },
-        "prmt" => tri!(u32, |a, b, c| prmt(a, b, c)),
+        "prmt" => tri!(u32, prmt),
         "prmt.f4e" => tri!(u32, |a, b, c| prmt(a, b, prmt_mode("f4e", c))),
         "prmt.b4e" => tri!(u32, |a, b, c| prmt(a, b, prmt_mode("b4e", c))),
         "prmt.rc8" => tri!(u32, |a, b, c| prmt(a, b, prmt_mode("rc8", c))),

@@ -35,9 +35,11 @@ pub(super) struct Frame {
     calls: Vec<(usize, u32)>,
 }
 
-pub(super) struct Built {
+pub(super) struct Built<'a> {
     pub code: Code,
     pub shared: u32,
+    /// Names of everything in it.
+    pub functions: Vec<&'a str>,
 }
 
 pub(super) struct KernelBuilder<'m, 'a> {
@@ -68,7 +70,7 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         }
     }
 
-    pub(super) fn build(mut self, params: &[Param]) -> Result<Built, PtxError> {
+    pub(super) fn build(mut self, params: &[Param]) -> Result<Built<'a>, PtxError> {
         let root = self.functions[0];
         let frame = if root.entry {
             Frame { params: Vec::new(), results: Vec::new(), entry: None, calls: Vec::new() }
@@ -95,7 +97,8 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
             }
         }
         self.refuse_recursion()?;
-        Ok(Built { code: self.code, shared: self.shared_end as u32 })
+        let functions = self.functions.iter().map(|f| f.name.text).collect();
+        Ok(Built { code: self.code, shared: self.shared_end as u32, functions })
     }
 
     /// The number of a function that is called, and its frame.

@@ -17,7 +17,7 @@ use super::lexer::Token;
 use super::parser::Outline;
 use super::{Global, Kernel, Module, Param, PtxError};
 use kernel::KernelBuilder;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Instructions of all kernels together; functions count once per kernel that calls them.
@@ -48,13 +48,17 @@ pub(crate) fn translate(outline: &Outline<'_>) -> Result<Module, PtxError> {
         }
     }
     let mut instrs = 0;
-    for function in &outline.functions {
-        // A function that nothing calls is translated too, only to see that it could be.
-        if function.body.is_none() {
+    let mut seen = HashSet::new();
+    // Kernels first. A function that none of them calls is translated too, only to see that it could be.
+    let (entries, others): (Vec<_>, Vec<_>) =
+        outline.functions.iter().filter(|f| f.body.is_some()).partition(|f| f.entry);
+    for function in entries.into_iter().chain(others) {
+        if !function.entry && seen.contains(function.name.text) {
             continue;
         }
         let (params, bytes) = if function.entry { layout(function)? } else { (Vec::new(), 0) };
         let built = KernelBuilder::new(&names, function).build(&params)?;
+        seen.extend(built.functions);
         instrs += built.code.instrs.len();
         if instrs > MAX_INSTRS {
             return Err(function.name.error(format!("module has more than {MAX_INSTRS} instructions")));
