@@ -50,7 +50,7 @@ bytes!(u8 i32 u32 i64 u64 f32 f64);
 /// Parameters, laid out as the kernel says.
 #[macro_export]
 macro_rules! params {
-    ($($value:expr),*) => { vec![$($crate::device::Bytes::bytes($value)),*] };
+    ($($value:expr),*) => { [$($crate::device::Bytes::bytes($value)),*] };
 }
 
 impl Device {

@@ -80,7 +80,7 @@ fn an_endless_loop_can_be_stopped_from_outside() {
         let mut device = Device::new(TEXT);
         // A lock that nobody will open, or a flag that nobody will set.
         let x = device.alloc(&[u64::from(kernel == "locked_naive")]);
-        let params = if kernel == "spin" { params![x] } else { params![x, x] };
+        let params = if kernel == "spin" { params![x].to_vec() } else { params![x, x].to_vec() };
         std::thread::scope(|scope| {
             let run = scope.spawn(|| device.run(kernel, [1, 1, 1], [64, 1, 1], 0, &params));
             device.stop.store(true, Ordering::Relaxed);

@@ -28,7 +28,7 @@ fn a_text_torn_anywhere_is_refused_or_whole() {
 #[test]
 fn bytes_changed_anywhere_do_not_panic() {
     let text = include_str!("../ptx/nvrtc11_sm52.ptx").get(..6000).unwrap();
-    for (at, _) in text.char_indices().step_by(3) {
+    for (at, _) in text.char_indices().step_by(7) {
         for with in ["}", "{", ";", "0", "-", "\"", "%r1", "9999999999999999999", "é", "<"] {
             let _ = parse(&format!("{}{with}{}", &text[..at], &text[at + 1..]));
         }
@@ -109,7 +109,7 @@ fn long_chains_of_calls_are_walked_and_circles_refused() {
         let call = if n < 2999 { format!("call f{}, ();", n + 1) } else { String::new() };
         text.push_str(&format!(".func f{n}() {{ {call} ret; }}\n"));
     }
-    let _ = parse(&format!("{text}.entry k() {{ call f2999, (); ret; }}"));
+    parse(&format!("{text}.entry k() {{ call f0, (); ret; }}")).unwrap();
     let e = refuse(
         ".func f();\n.func g() { call f, (); ret; }\n.func f() { call g, (); ret; }\n.entry k() { call f, (); }",
     );

@@ -80,7 +80,8 @@ impl<'m, 'a> KernelBuilder<'m, 'a> {
         self.frames.push(frame);
         self.numbers.insert(root.name.text, 0);
         let mut next = 0;
-        while next < self.functions.len() {
+        // A function of no kernel is only looked at itself; what it calls has its own turn.
+        while next < if root.entry { self.functions.len() } else { 1 } {
             self.frames[next].entry = Some(self.code.instrs.len() as u32);
             let function = self.functions[next];
             FunctionBuilder::new(&mut self, function, next, params)?.translate()?;

@@ -58,7 +58,9 @@ pub(crate) fn translate(outline: &Outline<'_>) -> Result<Module, PtxError> {
         }
         let (params, bytes) = if function.entry { layout(function)? } else { (Vec::new(), 0) };
         let built = KernelBuilder::new(&names, function).build(&params)?;
-        seen.extend(built.functions);
+        if function.entry {
+            seen.extend(built.functions);
+        }
         instrs += built.code.instrs.len();
         if instrs > MAX_INSTRS {
             return Err(function.name.error(format!("module has more than {MAX_INSTRS} instructions")));
