@@ -9,7 +9,7 @@ suite! { "properties",
     &[] => [
         name_can_be_shown,
         uuid_has_the_usual_form,
-        arch_names_an_architecture,
+        arch_is_one_word,
         memory_is_not_zero,
         workgroup_limits_are_sane,
         grid_limits_are_sane,
@@ -43,11 +43,11 @@ fn uuid_has_the_usual_form(device: &Arc<dyn Device>) -> Outcome {
     Ok(())
 }
 
-/// `sm_80`, `gfx90a`: letters, then a number.
-fn arch_names_an_architecture(device: &Arc<dyn Device>) -> Outcome {
+/// `sm_80`, `gfx90a`, `gfx90a:sramecc+:xnack-`: one word.
+fn arch_is_one_word(device: &Arc<dyn Device>) -> Outcome {
     let arch = &device.info().arch;
-    check!(arch.starts_with("sm_") || arch.starts_with("gfx"), "{arch}");
-    check!(arch.contains(|c: char| c.is_ascii_digit()), "{arch}");
+    check!(arch.chars().all(|c| c.is_ascii_alphanumeric() || "_:+-".contains(c)), "{arch:?}");
+    check!(arch.starts_with(|c: char| c.is_ascii_lowercase()), "{arch:?}");
     Ok(())
 }
 
