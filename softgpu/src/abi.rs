@@ -64,8 +64,8 @@ pub fn enter<A: Abi>(entry: &Entry, body: impl FnOnce() -> Result<()>) -> i32 {
     } else {
         Err(Error::NOT_INITIALIZED)
     };
-    if let Some(Hook::After(code)) = hook {
-        fault::mark_context(entry, code);
+    if let Some(Hook::After(what)) = hook {
+        fault::after(entry, what);
     }
     A::note(A::code(result))
 }

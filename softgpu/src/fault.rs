@@ -9,6 +9,7 @@
 //! | `cuMemAlloc*:1+=2` | every call from the first on returns 2; `*` stands for any text |
 //! | `cuLaunchKernel:2=fail:719` | the second call returns 719 and the current context has failed with it |
 //! | `cuLaunchKernel:2=later:719` | the second call succeeds, and the current context has failed with 719 |
+//! | `cuLaunchKernel:2=hang` | after the second call, every stream of the current context stands still until the context goes |
 //! | `missing:cuStreamCreate` | the in-process resolver and `cuGetProcAddress` do not find the name |
 //!
 //! A name is an exported symbol (`cuMemAlloc_v2`), or a base name (`cuMemAlloc`), which stands for all its versions.
@@ -26,6 +27,7 @@ enum Action {
     Return(i32),
     Fail(i32),
     Later(i32),
+    Hang,
     Missing,
 }
 
@@ -48,7 +50,7 @@ static RULES: RwLock<Vec<Arc<Rule>>> = RwLock::new(Vec::new());
 /// Why a rule was not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "fault rule `{0}` is none of `name:nth=code`, `name:nth+=code`, `name:nth=fail:code`, `name:nth=later:code`, `missing:name`"
+    "fault rule `{0}` is none of `name:nth=code`, `name:nth+=code`, `name:nth=fail:code`, `name:nth=later:code`, `name:nth=hang`, `missing:name`"
 )]
 pub struct RuleError(String);
 
@@ -70,8 +72,17 @@ pub fn calls() -> Vec<u64> {
 pub(crate) enum Hook {
     /// Return the code instead of running it.
     Return(i32),
-    /// Run it, then call [`mark_context`] with the code.
-    After(i32),
+    /// Run it, then call [`after`].
+    After(After),
+}
+
+/// What a rule does once the call has run.
+#[derive(Clone, Copy)]
+pub(crate) enum After {
+    /// The current context fails with the code.
+    Fail(i32),
+    /// The streams of the current context stand still.
+    Hang,
 }
 
 /// What the rules make of a call, if anything.
@@ -85,7 +96,8 @@ pub(crate) fn hook(entry: &Entry) -> Option<Hook> {
             mark_context(entry, code);
             Some(Hook::Return(code))
         }
-        Action::Later(code) => Some(Hook::After(code)),
+        Action::Later(code) => Some(Hook::After(After::Fail(code))),
+        Action::Hang => Some(Hook::After(After::Hang)),
         Action::Missing => None,
     }
 }
@@ -131,8 +143,20 @@ fn matching(entry: &Entry) -> Option<Action> {
     action
 }
 
+/// Does what a rule wants done after the call has run.
+pub(crate) fn after(entry: &Entry, what: After) {
+    match what {
+        After::Fail(code) => mark_context(entry, code),
+        After::Hang => {
+            if let Ok(context) = context::current() {
+                context.hang();
+            }
+        }
+    }
+}
+
 /// Makes the current context fail.
-pub(crate) fn mark_context(entry: &Entry, code: i32) {
+fn mark_context(entry: &Entry, code: i32) {
     let symbol = entry.symbol;
     if let Ok(context) = context::current() {
         context
@@ -169,6 +193,7 @@ fn parse_one(text: &str) -> Option<Rule> {
         Some(("fail", code)) => Action::Fail(code.parse().ok()?),
         Some(("later", code)) => Action::Later(code.parse().ok()?),
         Some(_) => return None,
+        None if what.trim() == "hang" => Action::Hang,
         None => Action::Return(what.trim().parse().ok()?),
     };
     rule(name.trim(), first, repeats, action)
@@ -225,10 +250,11 @@ mod tests {
         ] {
             assert_eq!(parse(bad).err(), Some(RuleError(bad.to_owned())), "{bad}");
         }
-        let rules = parse(" cuA:2+=7 ; ;cuB:1=later:700;missing:cuC ").unwrap();
-        assert_eq!(rules.len(), 3);
+        let rules = parse(" cuA:2+=7 ; ;cuB:1=later:700;missing:cuC;cuD:1= hang ").unwrap();
+        assert_eq!(rules.len(), 4);
         assert!(rules[0].repeats && rules[0].first == 2 && rules[0].action == Action::Return(7));
         assert_eq!(rules[1].action, Action::Later(700));
         assert_eq!(rules[2].action, Action::Missing);
+        assert_eq!(rules[3].action, Action::Hang);
     }
 }

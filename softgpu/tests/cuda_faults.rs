@@ -55,6 +55,14 @@ fn rules_make_calls_fail() {
     assert_eq!(cu!(cuCtxSynchronize()), 214);
     assert_eq!(cu!(cuCtxSynchronize()), 214);
 
+    let hanging = Context::new();
+    let stuck = cuda_support::stream(1);
+    rules("cuEventCreate:1=hang");
+    let event = cuda_support::event(2);
+    assert_eq!(cu!(cuEventRecord(event => u64, stuck => u64)), 0);
+    assert_eq!(cu!(cuEventQuery(event => u64)), 600);
+    drop(hanging);
+
     let ctl = softgpu::resolver::symbol("softgpu_ctl").unwrap();
     // SAFETY: the type of `softgpu_ctl`.
     let ctl: unsafe extern "C" fn(*const c_char) -> i32 = unsafe { std::mem::transmute(ctl) };

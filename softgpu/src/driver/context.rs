@@ -85,6 +85,15 @@ impl Context {
         }
     }
 
+    /// Makes every stream of the context stand still until the context fails or goes: a device that hangs.
+    pub fn hang(self: &Arc<Self>) {
+        self.null_stream();
+        let streams = self.streams.lock().clone();
+        for stream in streams {
+            stream.hang();
+        }
+    }
+
     /// The stream that calls without a stream use.
     pub fn null_stream(self: &Arc<Self>) -> Arc<Stream> {
         self.null.lock().get_or_insert_with(|| Stream::null(self)).clone()

@@ -216,6 +216,13 @@ impl Stream {
         Ok(Point { progress: self.progress.clone(), number: queue.issued })
     }
 
+    /// Makes the stream wait for a position that it never comes to.
+    pub(super) fn hang(self: &Arc<Self>) {
+        let never = Point { progress: self.progress.clone(), number: u64::MAX };
+        // A stream that cannot take work stands still already.
+        let _ = self.push(None, [Op::Wait(vec![never])]);
+    }
+
     fn start_worker(self: &Arc<Self>) -> Result<()> {
         let stream = self.clone();
         // Never joined: at process exit it is parked or running, and the system takes it down.
