@@ -4,7 +4,7 @@ use super::cells::{self, Cell};
 use super::code::{Access, Atom, NONE, Where};
 use super::fault::AccessKind;
 use super::memory::{Bad, Spaces, View};
-use super::regs::{FULL, LANES, Raw, Regs};
+use super::regs::{FULL, LANES, Raw, Regs, wide_cpu};
 
 /// The access of one lane that failed.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,36 @@ pub(crate) struct Failed {
     pub size: u32,
     pub kind: AccessKind,
     pub bad: Bad,
+}
+
+/// A load by all lanes of a mask.
+///
+/// # Safety
+/// The CPU has the features that the function was compiled for.
+pub(crate) type LoadFn = unsafe fn(&mut Spaces<'_>, &mut Regs, u32, &Access, u32) -> Result<(), Failed>;
+/// A store by all lanes of a mask.
+///
+/// # Safety
+/// As for [`LoadFn`].
+pub(crate) type StoreFn = unsafe fn(&mut Spaces<'_>, &Regs, u32, &Access, u32) -> Result<(), Failed>;
+
+/// Loads and stores compiled for this CPU.
+pub(crate) fn functions() -> (LoadFn, StoreFn) {
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,bmi2,lzcnt,popcnt"))]
+    fn wide_load(s: &mut Spaces<'_>, r: &mut Regs, first: u32, a: &Access, m: u32) -> Result<(), Failed> {
+        load_lanes(s, r, first, a, m)
+    }
+    fn base_load(s: &mut Spaces<'_>, r: &mut Regs, first: u32, a: &Access, m: u32) -> Result<(), Failed> {
+        load_lanes(s, r, first, a, m)
+    }
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,bmi2,lzcnt,popcnt"))]
+    fn wide_store(s: &mut Spaces<'_>, r: &Regs, first: u32, a: &Access, m: u32) -> Result<(), Failed> {
+        store_lanes(s, r, first, a, m)
+    }
+    fn base_store(s: &mut Spaces<'_>, r: &Regs, first: u32, a: &Access, m: u32) -> Result<(), Failed> {
+        store_lanes(s, r, first, a, m)
+    }
+    if wide_cpu() { (wide_load, wide_store) } else { (base_load, base_store) }
 }
 
 /// Calls `f` for each lane of a mask; whole warps get a plain loop.
@@ -69,73 +99,85 @@ fn all_inside(view: &View, addresses: &[u64; LANES], mask: u32, bytes: u64) -> b
     !bad
 }
 
-/// Host pointers of all lanes of an access.
-struct Pointers {
-    at: [*mut u8; LANES],
+/// Host addresses of all lanes of an access; those of other lanes mean nothing.
+type Hosts = [*mut u8; LANES];
+
+/// Finds every lane's host address: at once if all are where this instruction was last time, else one by one.
+#[inline(always)]
+fn find(
+    spaces: &mut Spaces<'_>,
+    first_thread: u32,
+    access: &Access,
+    addresses: &[u64; LANES],
+    mask: u32,
+    kind: AccessKind,
+) -> Result<Hosts, Failed> {
+    let bytes = u64::from(access.size) * u64::from(access.lanes);
+    let view = spaces.guess(access.space, access.site);
+    if (kind == AccessKind::Read || view.writable) && all_inside(&view, addresses, mask, bytes) {
+        let shift = (view.host as u64).wrapping_sub(view.start);
+        let mut at = [std::ptr::null_mut(); LANES];
+        for lane in 0..LANES {
+            // Same as offsetting `host`, written so that it becomes one vector addition.
+            at[lane] = view.host.with_addr(addresses[lane].wrapping_add(shift) as usize);
+        }
+        return Ok(at);
+    }
+    find_slowly(spaces, first_thread, access, addresses, mask, kind)
 }
 
-impl Pointers {
-    fn find(
-        spaces: &mut Spaces<'_>,
-        first_thread: u32,
-        access: &Access,
-        addresses: &[u64; LANES],
-        mask: u32,
-        kind: AccessKind,
-    ) -> Result<Self, Failed> {
-        let bytes = u32::from(access.size) * u32::from(access.lanes);
-        let mut at = [std::ptr::null_mut(); LANES];
+#[inline(never)]
+fn find_slowly(
+    spaces: &mut Spaces<'_>,
+    first_thread: u32,
+    access: &Access,
+    addresses: &[u64; LANES],
+    mask: u32,
+    kind: AccessKind,
+) -> Result<Hosts, Failed> {
+    let bytes = u32::from(access.size) * u32::from(access.lanes);
+    let mut at = [std::ptr::null_mut(); LANES];
+    let mut rest = mask;
+    while rest != 0 {
+        let lane = rest.trailing_zeros();
+        rest &= rest - 1;
+        let address = addresses[lane as usize];
+        let thread = u64::from(first_thread + lane);
+        // The extent that another lane was in just now.
         let view = spaces.guess(access.space, access.site);
-        if all_inside(&view, addresses, mask, u64::from(bytes)) && (kind == AccessKind::Read || view.writable)
-        {
-            for lane in 0..LANES {
-                at[lane] = view.host.wrapping_add(addresses[lane].wrapping_sub(view.start) as usize);
+        let known = match view.at(address, u64::from(bytes)) {
+            Some(host)
+                if address & u64::from(bytes - 1) == 0 && (kind == AccessKind::Read || view.writable) =>
+            {
+                Some(host)
             }
-            return Ok(Self { at });
-        }
-        let mut rest = mask;
-        while rest != 0 {
-            let lane = rest.trailing_zeros();
-            rest &= rest - 1;
-            let address = addresses[lane as usize];
-            let thread = u64::from(first_thread + lane);
-            at[lane as usize] = spaces
+            _ => None,
+        };
+        at[lane as usize] = match known {
+            Some(host) => host,
+            None => spaces
                 .resolve(access.space, access.site, thread, address, bytes, kind)
-                .map_err(|bad| Failed { lane, address, size: bytes, kind, bad })?;
-            // Found an extent: the other lanes are probably there too.
-            if matches!(access.space, Where::Global | Where::Generic) && rest != 0 {
-                let view = spaces.guess(access.space, access.site);
-                if all_inside(&view, addresses, rest, u64::from(bytes)) {
-                    each(rest, |lane| {
-                        at[lane] = view.host.wrapping_add(addresses[lane].wrapping_sub(view.start) as usize);
-                    });
-                    rest = 0;
-                    // A view that was there before may be read-only.
-                    if kind != AccessKind::Read && !view.writable {
-                        return Err(Failed { lane, address, size: bytes, kind, bad: Bad::Illegal });
-                    }
-                }
-            }
-        }
-        Ok(Self { at })
+                .map_err(|bad| Failed { lane, address, size: bytes, kind, bad })?,
+        };
     }
+    Ok(at)
 }
 
 #[inline(always)]
-fn gather<C: Cell + Raw>(regs: &mut Regs, slot: u32, mask: u32, at: &[*mut u8; LANES], skip: usize) {
+fn gather<C: Cell + Raw>(regs: &mut Regs, slot: u32, mask: u32, at: &Hosts, skip: usize) {
     let mut out = [C::default(); LANES];
     each(mask, |lane| {
-        // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+        // SAFETY: `find` checked the lanes of the mask for the whole access.
         out[lane] = unsafe { C::load(at[lane].add(skip)) };
     });
     regs.write(slot, mask, &out);
 }
 
 #[inline(always)]
-fn scatter<C: Cell + Raw>(regs: &Regs, slot: u32, mask: u32, at: &[*mut u8; LANES], skip: usize) {
+fn scatter<C: Cell + Raw>(regs: &Regs, slot: u32, mask: u32, at: &Hosts, skip: usize) {
     let values = regs.row::<C>(slot);
     each(mask, |lane| {
-        // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+        // SAFETY: `find` checked the lanes of the mask for the whole access.
         unsafe { values[lane].store(at[lane].add(skip)) };
     });
 }
@@ -157,7 +199,8 @@ fn fit(value: u64, reg: u8) -> u64 {
     }
 }
 
-pub(crate) fn load(
+#[inline(always)]
+fn load_lanes(
     spaces: &mut Spaces<'_>,
     regs: &mut Regs,
     first_thread: u32,
@@ -165,7 +208,7 @@ pub(crate) fn load(
     mask: u32,
 ) -> Result<(), Failed> {
     let addresses = addresses(regs, access);
-    let at = Pointers::find(spaces, first_thread, access, &addresses, mask, AccessKind::Read)?.at;
+    let at = find(spaces, first_thread, access, &addresses, mask, AccessKind::Read)?;
     for n in 0..usize::from(access.lanes) {
         let (slot, skip) = (access.regs[n], n * usize::from(access.size));
         match (access.size, access.reg) {
@@ -175,7 +218,7 @@ pub(crate) fn load(
             (size, reg) => {
                 let mut out = [0u64; LANES];
                 each(mask, |lane| {
-                    // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+                    // SAFETY: `find` checked the lanes of the mask for the whole access.
                     let value = unsafe { cells::load(at[lane].add(skip), size) };
                     out[lane] = fit(if access.signed { sign_extend(value, size) } else { value }, reg);
                 });
@@ -186,7 +229,8 @@ pub(crate) fn load(
     Ok(())
 }
 
-pub(crate) fn store(
+#[inline(always)]
+fn store_lanes(
     spaces: &mut Spaces<'_>,
     regs: &Regs,
     first_thread: u32,
@@ -194,7 +238,7 @@ pub(crate) fn store(
     mask: u32,
 ) -> Result<(), Failed> {
     let addresses = addresses(regs, access);
-    let at = Pointers::find(spaces, first_thread, access, &addresses, mask, AccessKind::Write)?.at;
+    let at = find(spaces, first_thread, access, &addresses, mask, AccessKind::Write)?;
     for n in 0..usize::from(access.lanes) {
         let (slot, skip) = (access.regs[n], n * usize::from(access.size));
         match (access.size, access.reg) {
@@ -203,7 +247,7 @@ pub(crate) fn store(
             (size, reg) => {
                 let values = regs.read_bits(slot, reg == 8);
                 each(mask, |lane| {
-                    // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+                    // SAFETY: `find` checked the lanes of the mask for the whole access.
                     unsafe { cells::store(at[lane].add(skip), size, values[lane]) };
                 });
             }
@@ -222,13 +266,13 @@ pub(crate) fn atom(
     let access = &atom.access;
     let wide = access.size == 8;
     let addresses = addresses(regs, access);
-    let at = Pointers::find(spaces, first_thread, access, &addresses, mask, AccessKind::Atomic)?.at;
+    let at = find(spaces, first_thread, access, &addresses, mask, AccessKind::Atomic)?;
     let [d, b, c, _] = access.regs;
     let b = regs.read_bits(b, wide);
     let c = if c == NONE { [0; LANES] } else { regs.read_bits(c, wide) };
     let mut old = [0u64; LANES];
     each(mask, |lane| {
-        // SAFETY: `Pointers::find` checked the lanes of the mask for the whole access.
+        // SAFETY: `find` checked the lanes of the mask for the whole access.
         old[lane] = unsafe { cells::atom(at[lane], atom.op, atom.ty, b[lane], c[lane]) };
     });
     if d != NONE {

@@ -1,6 +1,6 @@
 //! A block: its warps take turns, and meet at barriers.
 
-use super::access::Failed;
+use super::access::{self, Failed};
 use super::code::{Code, Const, LaneMask, Where};
 use super::fault::{Access, AccessKind, Fault, Place};
 use super::memory::{Bad, Spaces};
@@ -31,7 +31,8 @@ impl<'l> Machine<'l> {
             u64::from(threads),
             code.sites,
         );
-        let shared = Shared { code, spaces, clock: 0, stirred: false, arrived: [0; 16] };
+        let (load, store) = access::functions();
+        let shared = Shared { code, spaces, clock: 0, stirred: false, load, store, arrived: [0; 16] };
         let warps = (0..threads.div_ceil(32)).map(|n| Warp::new(code, n * 32)).collect();
         let mut machine = Self { launch, shared, warps, threads, block: [0; 3] };
         machine.fill_constants(dynamic_start);

@@ -1,6 +1,6 @@
 //! The interpreter's loop.
 
-use super::access::{self, Failed};
+use super::access::{self, Failed, LoadFn, StoreFn};
 use super::across;
 use super::code::{AtomOp, BarReduce, Clock, Code, Logic, NONE, Op};
 use super::memory::Spaces;
@@ -21,6 +21,8 @@ pub(crate) struct Shared<'l> {
     pub clock: u64,
     /// Threads exited or came to a barrier: barriers must be looked at.
     pub stirred: bool,
+    pub load: LoadFn,
+    pub store: StoreFn,
     /// `bar.arrive` counts.
     pub arrived: [u32; 16],
 }
@@ -116,13 +118,15 @@ fn run(
                 continue;
             }
             Op::Load(access) => {
-                access::load(&mut shared.spaces, &mut warp.regs, warp.first_thread, access, mask)
+                // SAFETY: `access::functions` chose it for this CPU.
+                unsafe { (shared.load)(&mut shared.spaces, &mut warp.regs, warp.first_thread, access, mask) }
                     .map_err(failed)?;
                 frag.pc += 1;
                 continue;
             }
             Op::Store(access) => {
-                access::store(&mut shared.spaces, &warp.regs, warp.first_thread, access, mask)
+                // SAFETY: as above.
+                unsafe { (shared.store)(&mut shared.spaces, &warp.regs, warp.first_thread, access, mask) }
                     .map_err(failed)?;
                 frag.pc += 1;
                 continue;
