@@ -230,7 +230,9 @@ entries! { Hip;
         issue(linear(dst, src, len, DEVICE_TO_DEVICE)?, stream, Return::Issued)
     }
     /// Copies between devices.
-    "hipMemcpyPeer" 50200000 => fn hipMemcpyPeer(dst: u64, dst_device: i32, src: u64, src_device: i32, len: usize) {
+    "hipMemcpyPeer" 50200000 => fn hipMemcpyPeer(
+        dst: u64, dst_device: i32, src: u64, src_device: i32, len: usize,
+    ) {
         let _ = (dst_device, src_device);
         issue(linear(dst, src, len, DEVICE_TO_DEVICE)?, 0, Return::Issued)
     }
@@ -249,7 +251,8 @@ entries! { Hip;
     }
     /// Copies rows, in stream order.
     "hipMemcpy2DAsync" 50200000 => fn hipMemcpy2DAsync(
-        dst: u64, dst_pitch: usize, src: u64, src_pitch: usize, width: usize, height: usize, kind: i32, stream: u64,
+        dst: u64, dst_pitch: usize, src: u64, src_pitch: usize, width: usize, height: usize, kind: i32,
+        stream: u64,
     ) {
         issue(planar(Rows { dst, dst_pitch, src, src_pitch, width, height }, kind)?, stream, Return::Issued)
     }

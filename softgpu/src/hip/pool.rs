@@ -148,11 +148,15 @@ entries! { Hip;
         Pool::destroy(pool)
     }
     /// Reads an attribute of a pool.
-    "hipMemPoolGetAttribute" 50200000 => fn hipMemPoolGetAttribute(pool: u64, attribute: i32, value: Out<c_void>) {
+    "hipMemPoolGetAttribute" 50200000 => fn hipMemPoolGetAttribute(
+        pool: u64, attribute: i32, value: Out<c_void>,
+    ) {
         read(&POOLS.get(pool)?.state(), attribute, value)
     }
     /// Sets an attribute of a pool.
-    "hipMemPoolSetAttribute" 50200000 => fn hipMemPoolSetAttribute(pool: u64, attribute: i32, value: Out<c_void>) {
+    "hipMemPoolSetAttribute" 50200000 => fn hipMemPoolSetAttribute(
+        pool: u64, attribute: i32, value: Out<c_void>,
+    ) {
         write(&*POOLS.get(pool)?, attribute, value)
     }
     /// Gives back memory of a pool that is not in use.
@@ -194,7 +198,9 @@ entries! { Hip;
         pool::free_async(address, &stream_of(stream)?)
     }
     /// Moves managed memory; it is everywhere already.
-    "hipMemPrefetchAsync" 50200000 => fn hipMemPrefetchAsync(address: u64, len: usize, device: i32, stream: u64) {
+    "hipMemPrefetchAsync" 50200000 => fn hipMemPrefetchAsync(
+        address: u64, len: usize, device: i32, stream: u64,
+    ) {
         stream_of(stream)?;
         // -1 is the host.
         if device != -1 {

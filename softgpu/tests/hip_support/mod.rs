@@ -1,0 +1,159 @@
+//! A small HIP client: calls what the resolver finds, as a program would call `libamdhip64`.
+#![allow(dead_code, clippy::missing_safety_doc, clippy::unwrap_used, clippy::expect_used)]
+
+use std::ffi::{CString, c_char, c_void};
+use std::process::Command;
+
+/// Calls an entry point by its exported name, with the C type of each argument.
+#[macro_export]
+macro_rules! hip {
+    ($name:ident($($arg:expr => $type:ty),* $(,)?)) => {
+        hip!($name($($arg => $type),*) -> i32)
+    };
+    ($name:ident($($arg:expr => $type:ty),* $(,)?) -> $answer:ty) => {{
+        let address = softgpu::hip::resolve(stringify!($name)).expect(stringify!($name));
+        // A safe type, so that arguments are evaluated outside the unsafe block.
+        // SAFETY: the types are those of the vendor's header, and the tests pass valid pointers or test that they are
+        // refused.
+        let function: extern "C" fn($($type),*) -> $answer = unsafe { std::mem::transmute(address) };
+        function($($arg),*)
+    }};
+}
+
+/// A context of its own per test: a sticky error stays in it.
+pub struct Context(pub u64);
+
+impl Context {
+    /// Makes a context and leaves it current on this thread.
+    pub fn new() -> Self {
+        let mut context = 0;
+        assert_eq!(hip!(hipCtxCreate(&mut context => *mut u64, 0 => u32, 0 => i32)), 0);
+        Self(context)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        assert_eq!(hip!(hipCtxDestroy(self.0 => u64)), 0);
+    }
+}
+
+pub fn alloc(len: usize) -> u64 {
+    let mut address = 0;
+    assert_eq!(hip!(hipMalloc(&mut address => *mut u64, len => usize)), 0);
+    address
+}
+
+/// A stream that does not synchronise with the null stream.
+pub fn stream() -> u64 {
+    let mut stream = 0;
+    assert_eq!(hip!(hipStreamCreateWithFlags(&mut stream => *mut u64, 1 => u32)), 0);
+    stream
+}
+
+pub fn event() -> u64 {
+    let mut event = 0;
+    assert_eq!(hip!(hipEventCreate(&mut event => *mut u64)), 0);
+    event
+}
+
+pub fn synchronize(stream: u64) -> i32 {
+    hip!(hipStreamSynchronize(stream => u64))
+}
+
+pub fn upload<T: Copy>(dst: u64, data: &[T]) -> i32 {
+    let len = size_of_val(data);
+    hip!(hipMemcpyHtoD(dst => u64, data.as_ptr().cast() => *const c_void, len => usize))
+}
+
+pub fn download<T: Copy + Default>(src: u64, count: usize) -> Result<Vec<T>, i32> {
+    let mut data = vec![T::default(); count];
+    let len = size_of_val(&data[..]);
+    match hip!(hipMemcpyDtoH(data.as_mut_ptr().cast() => *mut c_void, src => u64, len => usize)) {
+        0 => Ok(data),
+        code => Err(code),
+    }
+}
+
+/// Loads an image; the code and the error log if that fails.
+pub fn load(text: &str) -> Result<u64, (i32, String)> {
+    let text = CString::new(text).unwrap();
+    let mut module = 0;
+    let mut log = vec![0u8; 1024];
+    let options = [5, 6];
+    let mut values = [log.as_mut_ptr() as u64, log.len() as u64];
+    let code = hip!(hipModuleLoadDataEx(
+        &mut module => *mut u64, text.as_ptr().cast() => *const u8, 2 => u32,
+        options.as_ptr() => *const i32, values.as_mut_ptr() => *mut u64,
+    ));
+    log.truncate(values[1] as usize);
+    if code == 0 { Ok(module) } else { Err((code, String::from_utf8(log).unwrap())) }
+}
+
+pub fn function(module: u64, name: &str) -> Result<u64, i32> {
+    let name = CString::new(name).unwrap();
+    let mut function = 0;
+    let code = hip!(hipModuleGetFunction(
+        &mut function => *mut u64, module => u64, name.as_ptr() => *const c_char
+    ));
+    if code == 0 { Ok(function) } else { Err(code) }
+}
+
+/// Launches with one grid and one block dimension.
+pub fn launch(function: u64, grid: u32, block: u32, stream: u64, params: &[*const c_void]) -> i32 {
+    hip!(hipModuleLaunchKernel(
+        function => u64, grid => u32, 1 => u32, 1 => u32, block => u32, 1 => u32, 1 => u32, 0 => u32,
+        stream => u64, params.as_ptr() => *const *const c_void, std::ptr::null() => *const u64,
+    ))
+}
+
+/// The address of a parameter's value.
+pub fn param<T>(value: &T) -> *const c_void {
+    std::ptr::from_ref(value).cast()
+}
+
+/// Whether this is the process with the settings; if not, runs it. The environment is read once per process.
+pub fn with(test: &str, settings: &[(&str, &str)]) -> bool {
+    if std::env::var_os("SOFTGPU_TEST_INNER").is_some() {
+        return true;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env("SOFTGPU_TEST_INNER", "1")
+        .envs(settings.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    false
+}
+
+/// A host function that blocks its stream until [`Gate::open`].
+#[derive(Default)]
+pub struct Gate {
+    open: std::sync::Mutex<bool>,
+    moved: std::sync::Condvar,
+}
+
+impl Gate {
+    pub fn open(&self) {
+        *self.open.lock().unwrap() = true;
+        self.moved.notify_all();
+    }
+
+    fn pass(&self) {
+        let guard = self.open.lock().unwrap();
+        drop(self.moved.wait_while(guard, |open| !*open).unwrap());
+    }
+
+    /// Puts the gate on a stream.
+    pub fn block(&self, stream: u64) {
+        unsafe extern "C" fn pass(gate: *mut c_void) {
+            // SAFETY: the gate outlives the stream's work: every test opens it and waits.
+            unsafe { &*gate.cast::<Gate>() }.pass();
+        }
+        type HostFn = unsafe extern "C" fn(*mut c_void);
+        let data = std::ptr::from_ref(self).cast_mut().cast();
+        assert_eq!(hip!(hipLaunchHostFunc(stream => u64, pass => HostFn, data => *mut c_void)), 0);
+    }
+}
