@@ -36,8 +36,7 @@ mod soft {
     pub(super) const CUDA: Option<Resolver> =
         Some(unsafe { Resolver::new("softgpu", softgpu::cuda::resolve) });
     // SAFETY: the software GPU's functions have the ABI of the HIP runtime, and stay.
-    pub(super) const HIP: Option<Resolver> =
-        Some(unsafe { Resolver::new("softgpu", softgpu::resolver::symbol) });
+    pub(super) const HIP: Option<Resolver> = Some(unsafe { Resolver::new("softgpu", softgpu::hip::resolve) });
 }
 
 #[cfg(not(feature = "soft"))]

@@ -1,10 +1,10 @@
 //! Takes every function away from the software GPU, one at a time: a required one must be missed by name, an optional
 //! one must turn a capability off, and nothing may crash.
 
-#![cfg(all(feature = "cuda", feature = "soft"))]
+#![cfg(all(feature = "cuda", feature = "hip", feature = "soft"))]
 
-use hal::{Capabilities, DriverChoice, ErrorKind};
-use hal_utils::loader::Resolver;
+use hal::{Capabilities, DriverChoice, ErrorKind, Result};
+use hal_utils::loader::{Resolver, Row};
 use hal_utils::native::NativeDriver;
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -26,13 +26,31 @@ fn resolver() -> Option<Resolver> {
 
 #[test]
 fn cuda_misses_each_function_by_name() {
-    let all = cuda_capabilities("").unwrap();
+    let all = cuda().unwrap();
     assert!(all.entry_point_listing && all.parameter_reflection);
-    for row in hal_cuda::sys::Symbols::rows() {
-        match cuda_capabilities(row.exported) {
+    sweep(hal_cuda::sys::Symbols::rows(), cuda, &all);
+}
+
+#[test]
+fn hip_misses_each_function_by_name() {
+    sweep(hal_hip::sys::Symbols::rows(), hip, &hip().unwrap());
+}
+
+fn cuda() -> Result<Capabilities> {
+    Ok(hal_cuda::load(&DriverChoice::Soft, resolver())?.device_info(0)?.capabilities)
+}
+
+fn hip() -> Result<Capabilities> {
+    Ok(hal_hip::load(&DriverChoice::Soft, resolver())?.device_info(0)?.capabilities)
+}
+
+fn sweep(rows: &[Row], load: fn() -> Result<Capabilities>, all: &Capabilities) {
+    for row in rows {
+        HIDDEN.set(row.exported);
+        match load() {
             Ok(less) => {
                 assert!(!row.required, "{}", row.name);
-                assert_ne!(less, all, "{}", row.name);
+                assert_ne!(less, *all, "{}", row.name);
             }
             Err(error) => {
                 assert!(row.required, "{}", row.name);
@@ -41,9 +59,4 @@ fn cuda_misses_each_function_by_name() {
             }
         }
     }
-}
-
-fn cuda_capabilities(hidden: &'static str) -> hal::Result<Capabilities> {
-    HIDDEN.set(hidden);
-    Ok(hal_cuda::load(&DriverChoice::Soft, resolver())?.device_info(0)?.capabilities)
 }
