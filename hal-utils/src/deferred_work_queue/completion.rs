@@ -192,16 +192,26 @@ fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>) -> bool {
     progress
 }
 
+/// The failure of something it waits for on the device.
+fn inherited<N: Native>(issued: &Issued<N>) -> Option<&Error> {
+    issued.0.dependencies.iter().find_map(|node| node.failure())
+}
+
+/// Whether something it waits for on the device has not been ended yet.
+fn waits_for_a_dependency<N: Native>(issued: &Issued<N>) -> bool {
+    issued.0.dependencies.iter().any(|node| !node.is_retired() && node.failure().is_none())
+}
+
 /// # Safety
 /// The device is current.
 unsafe fn look<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Look {
     if issued.0.node.failure().is_none()
-        && let Some(error) = issued.0.dependencies.iter().find_map(|node| node.failure())
+        && let Some(error) = inherited(issued)
     {
         return Look::Inherited(error.clone());
     }
     // Both orders of completion are seen in passing; what counts is that a dependency's failure is known first.
-    if issued.0.dependencies.iter().any(|node| !node.is_retired() && node.failure().is_none()) {
+    if waits_for_a_dependency(issued) {
         // SAFETY: the device is current. Only loss is of interest; the answer itself waits for the dependency.
         return match unsafe { progress(core, issued) } {
             Err(error) => Look::Failed(error),
@@ -254,17 +264,31 @@ fn lose<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error, 
     {
         observer(&error);
     }
-    for lane in lanes.drain(..) {
-        for mut issued in lane.issued {
-            if issued.0.node.failure().is_none() {
-                fail_issued(&mut issued, lost.clone());
+    // Dependencies first, so that their dependants fail with where it began. One may still be on its way here; what
+    // waits for it is ended when it has come.
+    let mut progress = true;
+    while std::mem::take(&mut progress) {
+        for lane in &mut *lanes {
+            while lane.issued.front().is_some_and(|oldest| !waits_for_a_dependency(oldest)) {
+                if let Some(oldest) = lane.issued.pop_front() {
+                    end(oldest, lost);
+                    progress = true;
+                }
             }
-            // The device runs nothing any more, so its resources can go.
-            issued.0.node.retire();
-            issued.0.recycle();
         }
     }
+    lanes.retain(|lane| !lane.issued.is_empty());
     failure::end_members(core, &error);
+}
+
+/// Ends a submission of a lost device. The device runs nothing any more, so its resources can go.
+fn end<N: Native>(mut issued: Issued<N>, lost: &Error) {
+    if issued.0.node.failure().is_none() {
+        let error = inherited(&issued).unwrap_or(lost).clone();
+        fail_issued(&mut issued, error);
+    }
+    issued.0.node.retire();
+    issued.0.recycle();
 }
 
 fn abandon<N: Native>(lanes: Vec<Lane<N>>) -> Vec<String> {
