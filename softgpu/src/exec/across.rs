@@ -94,7 +94,12 @@ pub(crate) fn carry(
         let flag = u128::from(flags >> lane & 1);
         let (value, carried) = match kind {
             Carry::Add => (a + b + flag, a + b + flag > low),
-            Carry::Sub => (a.wrapping_sub(b).wrapping_sub(flag), a < b + flag),
+            // The flag is a carry, not a borrow: set where nothing was borrowed. Compilers rely on that when they
+            // follow `sub.cc` by `addc`.
+            Carry::Sub => {
+                let sum = a + (!b & low) + if carry_in { flag } else { 1 };
+                (sum, sum > low)
+            }
             Carry::MadLo => (((a * b) & low) + c + flag, ((a * b) & low) + c + flag > low),
             Carry::MadHi => (((a * b) >> bits) + c + flag, ((a * b) >> bits) + c + flag > low),
         };

@@ -4,5 +4,6 @@
 
 mod device;
 mod faults;
+mod features;
 mod kernels;
 mod text;
