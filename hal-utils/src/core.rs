@@ -9,7 +9,7 @@ use crate::event_pool::EventPool;
 use crate::native::Native;
 use crate::recycle::{Boxes, Shared};
 use crate::streams::Streams;
-use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::timeline::TimelineSemaphore;
 use hal_core::{DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, Result};
 use std::sync::{OnceLock, Weak};
@@ -31,6 +31,7 @@ pub(crate) struct Core<N: Native> {
     /// Everything that must hear of the device's end.
     pub(crate) members: Mutex<Members<N>>,
     lost: OnceLock<Error>,
+    issuing: AtomicUsize,
     closed: AtomicBool,
     /// Frees that the driver refused, for the teardown report.
     failures: Mutex<Vec<Error>>,
@@ -58,6 +59,7 @@ impl<N: Native> Core<N> {
             completion: CompletionInbox::default(),
             members: Mutex::new(Members { end: None, queues: Vec::new(), semaphores: Vec::new() }),
             lost: OnceLock::new(),
+            issuing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             failures: Mutex::default(),
             params,
@@ -88,6 +90,16 @@ impl<N: Native> Core<N> {
             None => Ok(()),
             Some(error) => Err(error.clone()),
         }
+    }
+
+    /// Says that somebody is handing a submission over, while the answer lives.
+    pub(crate) fn issuing(&self) -> Issuing<'_> {
+        self.issuing.fetch_add(1, Ordering::AcqRel);
+        Issuing(&self.issuing)
+    }
+
+    pub(crate) fn nobody_issues(&self) -> bool {
+        self.issuing.load(Ordering::Acquire) == 0
     }
 
     /// Looks at an error on its way to the caller: one that means the loss of the device is acted upon.
@@ -125,6 +137,14 @@ impl<N: Native> Core<N> {
 
     pub(crate) fn set_closed(&self) {
         self.closed.store(true, Ordering::Release);
+    }
+}
+
+pub(crate) struct Issuing<'a>(&'a AtomicUsize);
+
+impl Drop for Issuing<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -103,9 +103,11 @@ enum Look {
 pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
     let mut lanes: Vec<Lane<N>> = Vec::new();
     let mut arrived: Vec<Issued<N>> = Vec::new();
-    let mut told_of_loss = false;
+    let mut loss = Loss::default();
     let mut looks = 0;
     loop {
+        // Before the inbox: what was being issued as the device was lost has then arrived.
+        let lost = core.lost().filter(|_| core.nobody_issues());
         let exit = {
             let mut inbox = core.completion.state.lock();
             while inbox.issued.is_empty() && lanes.is_empty() && !inbox.kicked && inbox.exit.is_none() {
@@ -113,7 +115,8 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
                 core.completion.changed.wait(&mut inbox);
                 inbox.asleep = false;
             }
-            inbox.kicked = false;
+            // A kick stays until it has been followed.
+            inbox.kicked = core.lost().is_some() && !loss.delivered;
             std::mem::swap(&mut inbox.issued, &mut arrived);
             inbox.exit
         };
@@ -123,9 +126,9 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
         for issued in arrived.drain(..) {
             sort(&mut lanes, issued);
         }
-        if let Some(lost) = core.lost() {
-            lose(core, &mut lanes, lost, &mut told_of_loss);
-        } else if pass(core, &mut lanes) {
+        if let Some(lost) = lost {
+            loss.deliver(core, &mut lanes, lost);
+        } else if core.lost().is_none() && pass(core, &mut lanes) {
             looks = 0;
         }
         if let Some(deadline) = exit
@@ -134,7 +137,7 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
         {
             return abandon(lanes);
         }
-        if !lanes.is_empty() {
+        if !lanes.is_empty() || (core.lost().is_some() && !loss.delivered) {
             pause(core, &mut looks);
         }
     }
@@ -252,20 +255,41 @@ fn retire<N: Native>(issued: Issued<N>) {
     issued.0.recycle();
 }
 
-/// The device is lost: tells everybody once, and ends what is issued.
-fn lose<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error, told: &mut bool) {
-    let first = lanes.iter().find_map(|lane| lane.issued.front()).map(|oldest| oldest.0.origin());
-    let error = match first {
-        Some(origin) => lost.clone().with_origin(|| origin),
-        None => lost.clone(),
-    };
-    if !std::mem::replace(told, true)
-        && let Some(observer) = &core.params.on_lost
-    {
-        observer(&error);
+/// The loss of the device, and how far the word has got.
+#[derive(Default)]
+struct Loss {
+    /// With the first submission it hit.
+    error: Option<Error>,
+    /// Everybody knows; what arrives later is ended on arrival.
+    delivered: bool,
+}
+
+impl Loss {
+    /// Tells the observer, then ends what is issued, then everything else.
+    fn deliver<N: Native>(&mut self, core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error) {
+        let error = self.error.get_or_insert_with(|| {
+            let first = lanes
+                .iter()
+                .filter_map(|lane| lane.issued.front())
+                .find(|oldest| !waits_for_a_dependency(oldest));
+            let error = match first {
+                Some(first) => lost.clone().with_origin(|| first.0.origin()),
+                None => lost.clone(),
+            };
+            if let Some(observer) = &core.params.on_lost {
+                observer(&error);
+            }
+            error
+        });
+        end_issued(lanes, lost);
+        if !std::mem::replace(&mut self.delivered, true) {
+            failure::end_members(core, error);
+        }
     }
-    // Dependencies first, so that their dependants fail with where it began. One may still be on its way here; what
-    // waits for it is ended when it has come.
+}
+
+/// Ends everything issued: dependencies first, so that their dependants fail with where it began.
+fn end_issued<N: Native>(lanes: &mut Vec<Lane<N>>, lost: &Error) {
     let mut progress = true;
     while std::mem::take(&mut progress) {
         for lane in &mut *lanes {
@@ -277,8 +301,8 @@ fn lose<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error, 
             }
         }
     }
+    // A dependency may still be on its way here; what waits for it is ended when it has come.
     lanes.retain(|lane| !lane.issued.is_empty());
-    failure::end_members(core, &error);
 }
 
 /// Ends a submission of a lost device. The device runs nothing any more, so its resources can go.

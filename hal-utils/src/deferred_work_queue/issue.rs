@@ -13,6 +13,8 @@ use hal_core::{Error, ErrorKind, Result};
 pub(super) fn issue<N: Native>(ready: Ready<N>) {
     let queue = ready.0.queue().clone();
     let core = &queue.core;
+    // Until it has been pushed: the loss of the device is delivered when nobody is at it, so that none is missed.
+    let _issuing = core.issuing();
     if core.lost().is_some() {
         return leave_to_loss(ready);
     }
