@@ -6,6 +6,13 @@ mod cuda_support;
 
 use cuda_support::*;
 use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The text of the last fault is the process's: tests that fault take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 const VECTOR_ADD: &str = include_str!("../../kernels/ptx/vector_add.ptx");
 const INVALID_VALUE: i32 = 1;
@@ -128,6 +135,7 @@ fn globals_have_addresses_and_values() {
 
 #[test]
 fn a_fault_is_sticky_and_stays_in_its_context() {
+    let _turn = turn();
     let bystander = Context::new();
     let victim = Context::new();
     let (stream, event) = (stream(1), event(2));
@@ -159,6 +167,7 @@ fn a_fault_is_sticky_and_stays_in_its_context() {
 
 #[test]
 fn work_behind_a_fault_is_dropped_but_told() {
+    let _turn = turn();
     let _context = Context::new();
     let (stream, gate) = (stream(1), Gate::default());
     let module = load(STORE).unwrap();
@@ -189,6 +198,7 @@ fn work_behind_a_fault_is_dropped_but_told() {
 
 #[test]
 fn freed_memory_is_no_memory() {
+    let _turn = turn();
     let _context = Context::new();
     let store = function(load(STORE).unwrap(), "store").unwrap();
     let (address, value) = (alloc(4), 1u32);

@@ -78,8 +78,11 @@ impl Context {
 
     /// Makes an error sticky: the first one wins, running kernels are stopped, waiting work is dropped.
     pub fn fail(&self, error: Error, text: impl FnOnce() -> String) {
-        if self.error.compare_exchange(0, error.0, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            set_last_fault(text());
+        if self.check().is_err() {
+            return;
+        }
+        let publish = || self.error.compare_exchange(0, error.0, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if set_last_fault(text(), publish) {
             self.stop.store(true, Ordering::Release);
             stream::wake_waiters();
         }

@@ -117,9 +117,15 @@ impl Error {
 
 static LAST_FAULT: Mutex<Option<String>> = Mutex::new(None);
 
-/// Keeps the text of a fault for [`last_fault`].
-pub(crate) fn set_last_fault(text: String) {
-    *LAST_FAULT.lock() = Some(text);
+/// Keeps the text of a fault for [`last_fault`], if `publish` makes the fault known. Who learns of the fault that way
+/// finds the text.
+pub(super) fn set_last_fault(text: String, publish: impl FnOnce() -> bool) -> bool {
+    let mut last = LAST_FAULT.lock();
+    let published = publish();
+    if published {
+        *last = Some(text);
+    }
+    published
 }
 
 /// What the last fault on any device was: which kernel, which thread, which address. Hardware keeps this to itself.

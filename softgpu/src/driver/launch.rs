@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::device::limits;
-use super::error::{Error, Result, set_last_fault};
+use super::error::{Error, Result};
 use super::memory::{self, View};
 use super::module::Function;
 use crate::exec::{self, Fault};
@@ -103,9 +103,8 @@ impl Launch {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => context.fail(Error::of_fault(&fault), || explain(&fault)),
             Err(_) => {
-                let text = format!("kernel `{}`: the interpreter failed", self.function.kernel.name);
-                set_last_fault(text.clone());
-                context.fail(Error::LAUNCH_FAILED, || text);
+                let text = || format!("kernel `{}`: the interpreter failed", self.function.kernel.name);
+                context.fail(Error::LAUNCH_FAILED, text);
             }
         }
     }
