@@ -192,6 +192,8 @@ fn fills_of_each_width() {
     let (address, stream) = (alloc(16), stream());
     assert_eq!(hip!(hipMemset(address => u64, 0x1ff => i32, 16 => usize)), 0);
     assert_eq!(hip!(hipMemsetD16(address + 2 => u64, 0x1234 => u16, 1 => usize)), 0);
+    // Fills do not wait, and the stream does not wait for the null stream.
+    assert_eq!(hip!(hipDeviceSynchronize()), 0);
     assert_eq!(hip!(hipMemsetD32Async(address + 4 => u64, -2 => i32, 1 => usize, stream => u64)), 0);
     assert_eq!(hip!(hipMemsetD8Async(address + 8 => u64, 9 => u8, 4 => usize, stream => u64)), 0);
     assert_eq!(hip!(hipMemsetD32(address + 2 => u64, 0 => i32, 1 => usize)), INVALID_VALUE);
