@@ -34,7 +34,8 @@ pub struct Extent {
     pub start: u64,
     /// Length in bytes.
     pub len: u64,
-    /// Host address of the first byte; valid for reads and writes of `len` bytes.
+    /// Host address of the first byte; valid for reads and writes of `len` bytes, and congruent to `start` modulo 8,
+    /// so that what is aligned on the device is aligned here.
     pub host: *mut u8,
     /// Whether a kernel may write here.
     pub writable: bool,

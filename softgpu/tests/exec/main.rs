@@ -5,5 +5,6 @@
 mod device;
 mod faults;
 mod features;
+mod forms;
 mod kernels;
 mod text;

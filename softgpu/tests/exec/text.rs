@@ -126,3 +126,18 @@ fn other_things_than_ptx_are_refused() {
     assert!(refuse(".entry k() { ret;").to_string().contains("end of text"));
     parse(&format!("{HEAD}.entry k() {{ ret; }}\0")).unwrap();
 }
+
+#[test]
+fn the_projects_kernels_are_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels/ptx");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "ptx") {
+            let module = parse(&std::fs::read_to_string(&path).unwrap());
+            assert!(!module.unwrap_or_else(|e| panic!("{}: {e}", path.display())).kernels.is_empty());
+            count += 1;
+        }
+    }
+    assert!(count > 0);
+}
