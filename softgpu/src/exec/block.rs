@@ -135,7 +135,8 @@ impl<'l> Machine<'l> {
         let mut any = false;
         for (id, w) in waiting.iter().enumerate() {
             let arrived = self.shared.arrived[id];
-            let open = if w.wanted == 0 { w.threads == live } else { w.whole + arrived >= w.wanted };
+            let open =
+                if w.wanted == 0 { w.threads == live } else { w.whole.saturating_add(arrived) >= w.wanted };
             if w.threads == 0 || !open {
                 continue;
             }

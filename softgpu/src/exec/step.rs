@@ -169,7 +169,9 @@ fn run(
                 }
                 shared.stirred = true;
                 if bar.arrive_only {
-                    shared.arrived[id as usize] += if mask == warp.live { 32 } else { mask.count_ones() };
+                    let lanes = if mask == warp.live { 32 } else { mask.count_ones() };
+                    let arrived = &mut shared.arrived[id as usize];
+                    *arrived = arrived.saturating_add(lanes);
                     frag.pc += 1;
                     continue;
                 }
