@@ -1,6 +1,7 @@
 //! Which device is current on this thread.
 
 use crate::native::Native;
+use crate::sync;
 use hal_core::Result;
 
 /// While this lives, the device is current on the thread; then what was current before is so again.
@@ -12,6 +13,7 @@ pub(crate) struct Current<'a, N: Native> {
 
 impl<'a, N: Native> Current<'a, N> {
     pub(crate) fn enter(native: &'a N) -> Result<Self> {
+        sync::assert_unlocked();
         let previous = Some(native.enter()?);
         Ok(Current { native, previous })
     }

@@ -9,10 +9,9 @@ use crate::event_pool::EventPool;
 use crate::native::Native;
 use crate::recycle::{Boxes, Shared};
 use crate::streams::Streams;
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, Rank, Weak};
 use crate::timeline::TimelineSemaphore;
 use hal_core::{DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, Result};
-use std::sync::{OnceLock, Weak};
 
 /// Ended submissions whose memory is kept. More are freed, and allocated again when needed.
 const KEPT: usize = 1024;
@@ -57,7 +56,10 @@ impl<N: Native> Core<N> {
             counters: Counters::default(),
             worker: WorkerInbox::default(),
             completion: CompletionInbox::default(),
-            members: Mutex::new(Members { end: None, queues: Vec::new(), semaphores: Vec::new() }),
+            members: Mutex::ranked(
+                Rank::Members,
+                Members { end: None, queues: Vec::new(), semaphores: Vec::new() },
+            ),
             lost: OnceLock::new(),
             issuing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),

@@ -8,6 +8,7 @@ use crate::deferred_work_queue::{QueueCore, cancel_unissued, run_completion, run
 use crate::executable::Module;
 use crate::native::Native;
 use crate::queue::SharedQueue;
+use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 use crate::timeline::TimelineSemaphore;
 use hal_core::{
@@ -17,9 +18,9 @@ use hal_core::{
 };
 use std::any::Any;
 use std::fmt;
-use std::thread::JoinHandle;
 
-static NEXT_DEVICE: AtomicU64 = AtomicU64::new(0);
+/// Std's even in models, which do not look at it.
+static NEXT_DEVICE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 pub(crate) struct SharedDevice<N: Native> {
     lifeline: Arc<Lifeline<N>>,
@@ -62,7 +63,7 @@ impl<N: Native> SharedDevice<N> {
 }
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|error| {
+    thread::spawn(name, run).map_err(|error| {
         Error::new(ErrorKind::ResourceExhausted, format!("starting the thread {name}")).with_source(error)
     })
 }
@@ -113,7 +114,7 @@ impl<N: Native> Drop for Lifeline<N> {
 /// Joins a thread, unless this is it: then it ends by itself, once the callback that brought us here returns.
 fn join(thread: Option<JoinHandle<()>>) {
     if let Some(thread) = thread
-        && thread.thread().id() != std::thread::current().id()
+        && thread.thread().id() != thread::current().id()
     {
         // A panic there was a user's callback; it has been printed, and the work is over either way.
         let _ = thread.join();

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::native::Native;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Mutex, Rank};
 use hal_core::{DeviceId, EntryPoint, Error, ErrorKind, Executable, ExecutableParams, Result};
 use std::any::Any;
 use std::fmt;
@@ -58,7 +58,7 @@ impl<N: Native> Module<N> {
             core: core.clone(),
             label: params.label.to_owned(),
             module,
-            functions: Mutex::default(),
+            functions: Mutex::ranked(Rank::Module, Vec::new()),
             names: None,
         };
         // SAFETY: the closure runs with the device current; the module is loaded.
@@ -98,8 +98,11 @@ impl<N: Native> Module<N> {
             let allowed = self
                 .core
                 .with_current(|native| unsafe { native.function_allow_shared_memory(handle, shared_memory) });
-            self.core.inspect(allowed)?;
-            function.shared_memory_allowed = shared_memory;
+            if allowed.is_ok() {
+                function.shared_memory_allowed = shared_memory;
+            }
+            drop(functions);
+            return self.core.inspect(allowed).map(|()| handle);
         }
         Ok(function.handle)
     }
@@ -134,10 +137,16 @@ impl<N: Native> Executable for Module<N> {
                 Ok((handle, native.function_info(handle)?))
             }
         });
-        let (handle, info) = self.core.inspect(found).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => self.not_found(name, error),
-            _ => error.context(format_args!("looking up `{name}` in `{}`", self.label)),
-        })?;
+        let (handle, info) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                drop(functions);
+                return self.core.inspect(Err(error)).map_err(|error| match error.kind() {
+                    ErrorKind::NotFound => self.not_found(name, error),
+                    _ => error.context(format_args!("looking up `{name}` in `{}`", self.label)),
+                });
+            }
+        };
         let entry_point = EntryPoint {
             index: functions.len() as u32,
             name: name.to_owned(),

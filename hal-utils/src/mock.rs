@@ -3,6 +3,7 @@
 
 use crate::device::SharedDevice;
 use crate::native::{Allocation, FunctionInfo, LaunchShape, Native, Progress, status_kind};
+use crate::sync;
 use hal_core::{
     Capabilities, Device, DeviceInfo, DeviceParams, DriverInfo, DriverKind, Error, ExecutableFormat, Limits,
     MemoryKind, NativeStatus, QueuePriority, Result,
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// What a test sees and steers.
+/// What a test sees and steers. The lock is a plain one: a call is one step of a model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Control(Arc<Mutex<State>>);
 
@@ -94,6 +95,7 @@ impl Control {
     }
 
     fn call<T>(&self, call: &'static str, what: impl FnOnce(&mut State) -> T) -> Result<T> {
+        sync::assert_unlocked();
         let mut state = self.0.lock();
         let failed = state.faults.iter_mut().find_map(|fault| {
             if fault.call != call || fault.countdown == 0 {

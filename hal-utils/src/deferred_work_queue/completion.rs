@@ -10,7 +10,7 @@ use super::states::Issued;
 use crate::context::Current;
 use crate::core::Core;
 use crate::native::{Native, Progress};
-use crate::sync::{Arc, Condvar, Mutex};
+use crate::sync::{Arc, Condvar, Mutex, assert_unlocked, thread};
 use crate::timeline::Worklist;
 use hal_core::{Deadline, Error, Result};
 use std::collections::VecDeque;
@@ -277,6 +277,7 @@ impl Loss {
                 None => lost.clone(),
             };
             if let Some(observer) = &core.params.on_lost {
+                assert_unlocked();
                 observer(&error);
             }
             error
@@ -328,7 +329,7 @@ fn abandon<N: Native>(lanes: Vec<Lane<N>>) -> Vec<String> {
 fn pause<N: Native>(core: &Core<N>, looks: &mut u32) {
     *looks = looks.saturating_add(1);
     if *looks <= EAGER_LOOKS {
-        std::thread::yield_now();
+        thread::yield_now();
         return;
     }
     let doublings = (*looks - EAGER_LOOKS).min(16);
@@ -339,6 +340,6 @@ fn pause<N: Native>(core: &Core<N>, looks: &mut u32) {
     } else {
         drop(inbox);
         // On the way out there is nobody to wake it; the device's work is all that is waited for.
-        std::thread::park_timeout(pause);
+        thread::park_timeout(pause);
     }
 }

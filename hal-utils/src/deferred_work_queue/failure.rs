@@ -4,7 +4,7 @@ use super::queue_core::QueueCore;
 use super::states::Ready;
 use crate::core::Core;
 use crate::native::Native;
-use crate::sync::Arc;
+use crate::sync::{Arc, Weak};
 use crate::timeline::Worklist;
 use hal_core::{Error, Semaphore};
 
@@ -15,10 +15,10 @@ pub(crate) fn end_members<N: Native>(core: &Arc<Core<N>>, error: &Error) {
         members.end.get_or_insert_with(|| error.clone());
         (std::mem::take(&mut members.queues), std::mem::take(&mut members.semaphores))
     };
-    for queue in queues.iter().filter_map(std::sync::Weak::upgrade) {
+    for queue in queues.iter().filter_map(Weak::upgrade) {
         fail_unissued(&queue, error);
     }
-    for semaphore in semaphores.iter().filter_map(std::sync::Weak::upgrade) {
+    for semaphore in semaphores.iter().filter_map(Weak::upgrade) {
         semaphore.fail(error.clone());
     }
 }
@@ -30,7 +30,7 @@ pub(crate) fn cancel_unissued<N: Native>(core: &Arc<Core<N>>, error: &Error) {
         members.end.get_or_insert_with(|| error.clone());
         std::mem::take(&mut members.queues)
     };
-    for queue in queues.iter().filter_map(std::sync::Weak::upgrade) {
+    for queue in queues.iter().filter_map(Weak::upgrade) {
         fail_unissued(&queue, error);
     }
 }

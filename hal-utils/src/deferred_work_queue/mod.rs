@@ -32,13 +32,15 @@
 //!
 //! # Locks
 //!
-//! In this order, and none is held while a driver is called, a callback runs or a waiter is woken:
+//! In this order, and none but the first is held while a driver is called, a callback runs or a waiter is woken. Debug
+//! builds check both (`sync::order`):
 //!
-//! 1. `Core::members`
-//! 2. `QueueCore::state`
-//! 3. a semaphore's state
-//! 4. `Node::pending`
-//! 5. the two inboxes, the event pool, the stream pool: leaves, never held with another lock.
+//! 1. a module's functions: what it allows a function is set in the driver in the same order
+//! 2. `Core::members`
+//! 3. `QueueCore::state`
+//! 4. a semaphore's state
+//! 5. `Node::pending`
+//! 6. the two inboxes, the event pool, the stream pool and others: leaves, never held with another lock.
 //!
 //! # What is owned when a driver call fails
 //!

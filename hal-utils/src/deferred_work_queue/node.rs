@@ -8,12 +8,11 @@ use super::states::{Ready, Work};
 use crate::event_pool::PooledEvent;
 use crate::native::Native;
 use crate::recycle::Reset;
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, Rank};
 use crate::timeline::{Dependant, DevicePoint, TimelineSemaphore, Worklist};
 use hal_core::{DeviceId, Error, SemaphorePoint, TimepointId};
 use smallvec::SmallVec;
 use std::any::Any;
-use std::sync::OnceLock;
 
 pub(crate) struct Node<N: Native> {
     device: DeviceId,
@@ -51,11 +50,7 @@ impl<N: Native> Node<N> {
         Node {
             device,
             unmet: AtomicUsize::new(0),
-            pending: Mutex::new(Pending {
-                work: None,
-                place: Place::default(),
-                registrations: SmallVec::new(),
-            }),
+            pending: Mutex::ranked(Rank::Pending, Pending::nothing()),
             on_device: OnceLock::new(),
             retired: AtomicBool::new(false),
             failure: OnceLock::new(),
@@ -160,7 +155,7 @@ impl<N: Native> Node<N> {
 impl<N: Native> Reset for Node<N> {
     fn reset(&mut self) {
         self.on_device.take();
-        *self.retired.get_mut() = false;
+        self.retired.store(false, Ordering::Relaxed);
         self.failure.take();
     }
 }

@@ -4,7 +4,7 @@ use super::node::Node;
 use super::states::Ready;
 use crate::core::Core;
 use crate::native::Native;
-use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering};
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Rank};
 use crate::timeline::{Schedule, Worklist};
 use hal_core::{Deadline, Error, ErrorKind, QueuePriority, Result};
 use slab::Slab;
@@ -60,14 +60,17 @@ impl<N: Native> QueueCore<N> {
             id: core.counters.next_queue.fetch_add(1, Ordering::Relaxed),
             stream,
             priority,
-            state: Mutex::new(State {
-                next_sequence: 0,
-                pending: Slab::new(),
-                ready: BinaryHeap::new(),
-                draining: false,
-                scheduled: false,
-                end: None,
-            }),
+            state: Mutex::ranked(
+                Rank::Queue,
+                State {
+                    next_sequence: 0,
+                    pending: Slab::new(),
+                    ready: BinaryHeap::new(),
+                    draining: false,
+                    scheduled: false,
+                    end: None,
+                },
+            ),
             in_flight: InFlightCount::default(),
         }))
     }

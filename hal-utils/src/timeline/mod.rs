@@ -37,11 +37,10 @@ mod worklist;
 pub(crate) use waiters::{Dependant, DevicePoint};
 pub(crate) use worklist::{Schedule, Worklist};
 
-use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, OnceLock, Ordering, Rank, thread};
 use hal_core::{Callback, Deadline, DeviceId, Error, ErrorKind, Result, Semaphore, TimepointId};
 use std::any::Any;
 use std::fmt;
-use std::sync::OnceLock;
 use std::task::{Poll, Waker};
 use waiters::{State, Waiter};
 
@@ -71,7 +70,7 @@ impl TimelineSemaphore {
             payload: AtomicU64::new(initial),
             failed: AtomicBool::new(false),
             failure: OnceLock::new(),
-            state: Mutex::default(),
+            state: Mutex::ranked(Rank::Semaphore, State::default()),
         }
     }
 
@@ -265,7 +264,7 @@ impl Semaphore for TimelineSemaphore {
             if self.look(value)? {
                 return Ok(());
             }
-            state.insert(value, Waiter::Thread(std::thread::current()))
+            state.insert(value, Waiter::Thread(thread::current()))
         };
         let outcome = loop {
             match self.look(value) {
@@ -274,9 +273,9 @@ impl Semaphore for TimelineSemaphore {
                 Ok(false) => {}
             }
             match deadline.remaining() {
-                None => std::thread::park(),
+                None => thread::park(),
                 Some(left) if left.is_zero() => break Err(self.deadline_exceeded(value)),
-                Some(left) => std::thread::park_timeout(left),
+                Some(left) => thread::park_timeout(left),
             }
         };
         self.cancel(timepoint);

@@ -2,12 +2,12 @@
 
 use super::Worklist;
 use super::by_value::ByValue;
-use crate::sync::Arc;
+use crate::sync::thread::Thread;
+use crate::sync::{Arc, assert_unlocked};
 use hal_core::{Callback, DeviceId, Error, TimepointId};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::task::Waker;
-use std::thread::Thread;
 
 /// Something on a device that will signal, which that device's streams can wait for.
 pub(crate) trait DevicePoint: Send + Sync {
@@ -39,6 +39,7 @@ pub(super) enum Waiter {
 
 impl Waiter {
     pub(super) fn reached(self, worklist: &mut Worklist) {
+        assert_unlocked();
         match self {
             Waiter::Thread(thread) => thread.unpark(),
             Waiter::Waker(waker) => waker.wake(),
@@ -48,6 +49,7 @@ impl Waiter {
     }
 
     pub(super) fn failed(self, error: &Error, worklist: &mut Worklist) {
+        assert_unlocked();
         match self {
             Waiter::Thread(thread) => thread.unpark(),
             Waiter::Waker(waker) => waker.wake(),
