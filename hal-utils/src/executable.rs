@@ -92,7 +92,9 @@ impl<N: Native> Module<N> {
                     ),
                 )
             })?;
-        if shared_memory > SHARED_MEMORY_BY_DEFAULT.max(function.shared_memory_allowed) {
+        // The default holds for static and dynamic memory together (CUDA C++ programming guide, compute capabilities).
+        let together = shared_memory.saturating_add(entry_point.static_shared_memory.unwrap_or(0));
+        if together > SHARED_MEMORY_BY_DEFAULT && shared_memory > function.shared_memory_allowed {
             let handle = function.handle;
             // SAFETY: the closure runs with the device current; the module is loaded.
             let allowed = self
@@ -108,11 +110,12 @@ impl<N: Native> Module<N> {
     }
 
     fn not_found(&self, name: &str, error: Error) -> Error {
-        let there = match &self.names {
-            Some(names) => format!("; it has `{}`", names.join("`, `")),
+        let there = match self.names.as_deref() {
             None => String::new(),
+            Some([]) => "; it has none".to_owned(),
+            Some(names) => format!("; it has `{}`", names.join("`, `")),
         };
-        error.context(format_args!("`{}` has no entry point `{name}`{there}", self.label))
+        error.context(format_args!("`{}` has no entry point {name:?}{there}", self.label))
     }
 }
 
@@ -143,7 +146,7 @@ impl<N: Native> Executable for Module<N> {
                 drop(functions);
                 return self.core.inspect(Err(error)).map_err(|error| match error.kind() {
                     ErrorKind::NotFound => self.not_found(name, error),
-                    _ => error.context(format_args!("looking up `{name}` in `{}`", self.label)),
+                    _ => error.context(format_args!("looking up {name:?} in `{}`", self.label)),
                 });
             }
         };
