@@ -105,6 +105,9 @@ pub struct DeviceParams {
     /// Submissions that one queue may have on the device before `submit` hands further ones to the worker thread
     /// instead of calling the driver itself, which would block once the driver's own queue is full. Default 512.
     pub inline_issue_limit: usize,
+    /// Native streams. Queues beyond that share them: their order is as promised, but a long kernel of one may delay the
+    /// other. A priority that has no stream yet gets one all the same. Default 64.
+    pub max_streams: usize,
     /// Longest pause between two looks at running work. Shorter finds completions sooner and costs more of a core.
     /// Default 200 µs.
     pub completion_interval: Duration,
@@ -121,6 +124,7 @@ impl Default for DeviceParams {
         DeviceParams {
             event_pool_capacity: 64,
             inline_issue_limit: 512,
+            max_streams: 64,
             completion_interval: Duration::from_micros(200),
             teardown_limit: Duration::from_secs(10),
             on_lost: None,
@@ -134,6 +138,7 @@ impl fmt::Debug for DeviceParams {
         f.debug_struct("DeviceParams")
             .field("event_pool_capacity", &self.event_pool_capacity)
             .field("inline_issue_limit", &self.inline_issue_limit)
+            .field("max_streams", &self.max_streams)
             .field("completion_interval", &self.completion_interval)
             .field("teardown_limit", &self.teardown_limit)
             .finish_non_exhaustive()
@@ -149,6 +154,8 @@ pub struct QueueCounters {
     pub outstanding: u64,
     /// Queues that took over an idle stream instead of creating one.
     pub reused: u64,
+    /// Queues that share a busy stream, since there were [`DeviceParams::max_streams`] already.
+    pub shared: u64,
     /// Native streams ever created.
     pub created: u64,
 }

@@ -30,7 +30,6 @@ pub(crate) struct QueueCore<N: Native> {
     pub(crate) core: Arc<Core<N>>,
     pub(crate) id: u64,
     pub(crate) stream: N::Stream,
-    priority: QueuePriority,
     pub(super) state: Mutex<State<N>>,
     in_flight: InFlightCount,
 }
@@ -59,7 +58,6 @@ impl<N: Native> QueueCore<N> {
             core: core.clone(),
             id: core.counters.next_queue.fetch_add(1, Ordering::Relaxed),
             stream,
-            priority,
             state: Mutex::ranked(
                 Rank::Queue,
                 State {
@@ -137,7 +135,7 @@ impl<N: Native> State<N> {
 
 impl<N: Native> Drop for QueueCore<N> {
     fn drop(&mut self) {
-        self.core.streams.release(&self.core, self.priority, self.stream);
+        self.core.streams.release(&self.core, self.stream);
     }
 }
 

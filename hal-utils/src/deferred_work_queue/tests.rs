@@ -456,6 +456,24 @@ fn streams_of_dropped_queues_are_used_again() {
 }
 
 #[test]
+fn queues_without_end_need_a_flat_number_of_streams() {
+    let bench = Bench::with(DeviceParams { max_streams: 8, ..DeviceParams::default() });
+    bench.control.hold();
+    for step in 0..2000u64 {
+        let queue = bench.queue();
+        queue.submit(Submission::new().execute(&bench.fills([step as u8]))).unwrap();
+    }
+    let counters = bench.device.counters().queues;
+    assert_eq!((counters.created, counters.outstanding, counters.shared), (8, 2000, 1992));
+    assert_eq!(bench.control.live_streams(), 8);
+    bench.control.release();
+    bench.device.wait_idle(soon()).unwrap();
+    let queue = bench.queue();
+    assert_eq!(bench.device.counters().queues.reused, 1);
+    drop(queue);
+}
+
+#[test]
 fn many_waits_of_one_submission() {
     let bench = Bench::new();
     let gates: Vec<_> = (0..100).map(|_| bench.semaphore()).collect();
