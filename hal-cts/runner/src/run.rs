@@ -89,7 +89,7 @@ fn progress_bar(run: &Run) -> ProgressBar {
         ProgressDrawTarget::hidden()
     };
     let bar = ProgressBar::with_draw_target(Some(run.cases.len() as u64), target);
-    if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} {elapsed} {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} {elapsed} {wide_msg}") {
         bar.set_style(style.progress_chars("=> "));
     }
     bar.set_prefix(format!("{} on {}", run.target.backend, run.driver.kind));
