@@ -113,6 +113,10 @@ pub struct DeviceParams {
     pub completion_interval: Duration,
     /// How long closing the device waits for work that runs. Default 10 s.
     pub teardown_limit: Duration,
+    /// How long a submission may take from `submit` to its end, waits included. One that outlives this fails as
+    /// `DeadlineExceeded`, with a report of what it waits for and who was to signal that; its resources stay until the
+    /// device is done with them. Somebody looks four times per limit, also if nobody waits. Default none.
+    pub watchdog: Option<Duration>,
     /// Called once if the device is lost, before any wait sees the loss. Must not block.
     pub on_lost: Option<Observer<Error>>,
     /// Called when the device could not free everything as it closed.
@@ -127,6 +131,7 @@ impl Default for DeviceParams {
             max_streams: 64,
             completion_interval: Duration::from_micros(200),
             teardown_limit: Duration::from_secs(10),
+            watchdog: None,
             on_lost: None,
             on_teardown: None,
         }
@@ -141,6 +146,7 @@ impl fmt::Debug for DeviceParams {
             .field("max_streams", &self.max_streams)
             .field("completion_interval", &self.completion_interval)
             .field("teardown_limit", &self.teardown_limit)
+            .field("watchdog", &self.watchdog)
             .finish_non_exhaustive()
     }
 }

@@ -6,14 +6,15 @@
 
 use super::failure;
 use super::issue::fail_issued;
+use super::lanes::Lanes;
 use super::states::Issued;
+use super::watchdog::Watchdog;
 use crate::context::Current;
 use crate::core::Core;
 use crate::native::{Native, Progress};
 use crate::sync::{Arc, Condvar, Mutex, assert_unlocked, thread};
 use crate::timeline::Worklist;
 use hal_core::{Deadline, Error, Result};
-use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Looks without a pause before the pauses begin.
@@ -69,6 +70,14 @@ impl<N: Native> CompletionInbox<N> {
         inbox.ended
     }
 
+    /// Wakes the thread if it sleeps, since there is something to watch.
+    pub(super) fn watch(&self) {
+        let wake = std::mem::take(&mut self.state.lock().asleep);
+        if wake {
+            self.changed.notify_one();
+        }
+    }
+
     /// Makes the thread look at the device's state now.
     pub(crate) fn kick(&self) {
         self.state.lock().kicked = true;
@@ -80,12 +89,6 @@ impl<N: Native> CompletionInbox<N> {
         self.state.lock().exit = Some(deadline);
         self.changed.notify_one();
     }
-}
-
-/// The issued submissions of one queue, oldest first.
-struct Lane<N: Native> {
-    queue: u64,
-    issued: VecDeque<Issued<N>>,
 }
 
 /// What the oldest submission of a lane turned out to be.
@@ -101,9 +104,10 @@ enum Look {
 /// The thread. Returns what was still running when its deadline passed; those stay where they are for ever, since the
 /// device may be using them.
 pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
-    let mut lanes: Vec<Lane<N>> = Vec::new();
+    let mut lanes = Lanes::new();
     let mut arrived: Vec<Issued<N>> = Vec::new();
     let mut loss = Loss::default();
+    let mut watchdog = core.params.watchdog.map(Watchdog::new);
     let mut looks = 0;
     loop {
         // Before the inbox: what was being issued as the device was lost has then arrived.
@@ -112,8 +116,17 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
             let mut inbox = core.completion.state.lock();
             while inbox.issued.is_empty() && lanes.is_empty() && !inbox.kicked && inbox.exit.is_none() {
                 inbox.asleep = true;
-                core.completion.changed.wait(&mut inbox);
+                match &watchdog {
+                    // What is pending is on nobody else's mind.
+                    Some(watchdog) if !core.is_idle() => {
+                        core.completion.changed.wait_for(&mut inbox, watchdog.until_due());
+                    }
+                    _ => core.completion.changed.wait(&mut inbox),
+                }
                 inbox.asleep = false;
+                if watchdog.as_ref().is_some_and(|watchdog| watchdog.until_due().is_zero()) {
+                    break;
+                }
             }
             // A kick stays until it has been followed.
             inbox.kicked = core.lost().is_some() && !loss.delivered;
@@ -124,12 +137,15 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
             looks = 0;
         }
         for issued in arrived.drain(..) {
-            sort(&mut lanes, issued);
+            lanes.add(issued);
         }
         if let Some(lost) = lost {
             loss.deliver(core, &mut lanes, lost);
         } else if core.lost().is_none() && pass(core, &mut lanes) {
             looks = 0;
+        }
+        if let Some(watchdog) = &mut watchdog {
+            watchdog.look(core, &mut lanes);
         }
         if let Some(deadline) = exit
             && (lanes.is_empty() || deadline.has_passed())
@@ -143,23 +159,15 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
     }
 }
 
-fn sort<N: Native>(lanes: &mut Vec<Lane<N>>, issued: Issued<N>) {
-    let queue = issued.0.id.queue;
-    match lanes.iter_mut().find(|lane| lane.queue == queue) {
-        Some(lane) => lane.issued.push_back(issued),
-        None => lanes.push(Lane { queue, issued: VecDeque::from([issued]) }),
-    }
-}
-
 /// Looks at every lane once, and retires what is done. Returns whether anything was.
-fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>) -> bool {
+fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Lanes<N>) -> bool {
     let current = match core.inspect(Current::enter(core.native())) {
         Ok(current) => current,
         // Not lost, and yet not to be had: look again after a pause.
         Err(_) => return false,
     };
     let mut progress = false;
-    for lane in &mut *lanes {
+    for lane in lanes.iter_mut() {
         while let Some(oldest) = lane.issued.front_mut() {
             // SAFETY: the device is current.
             match unsafe { look(core, oldest) } {
@@ -191,7 +199,7 @@ fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>) -> bool {
         }
     }
     drop(current);
-    lanes.retain(|lane| !lane.issued.is_empty());
+    lanes.sweep();
     progress
 }
 
@@ -266,7 +274,7 @@ struct Loss {
 
 impl Loss {
     /// Tells the observer, then ends what is issued, then everything else.
-    fn deliver<N: Native>(&mut self, core: &Arc<Core<N>>, lanes: &mut Vec<Lane<N>>, lost: &Error) {
+    fn deliver<N: Native>(&mut self, core: &Arc<Core<N>>, lanes: &mut Lanes<N>, lost: &Error) {
         let error = self.error.get_or_insert_with(|| {
             let first = lanes
                 .iter()
@@ -290,10 +298,10 @@ impl Loss {
 }
 
 /// Ends everything issued: dependencies first, so that their dependants fail with where it began.
-fn end_issued<N: Native>(lanes: &mut Vec<Lane<N>>, lost: &Error) {
+fn end_issued<N: Native>(lanes: &mut Lanes<N>, lost: &Error) {
     let mut progress = true;
     while std::mem::take(&mut progress) {
-        for lane in &mut *lanes {
+        for lane in lanes.iter_mut() {
             while lane.issued.front().is_some_and(|oldest| !waits_for_a_dependency(oldest)) {
                 if let Some(oldest) = lane.issued.pop_front() {
                     end(oldest, lost);
@@ -303,7 +311,7 @@ fn end_issued<N: Native>(lanes: &mut Vec<Lane<N>>, lost: &Error) {
         }
     }
     // A dependency may still be on its way here; what waits for it is ended when it has come.
-    lanes.retain(|lane| !lane.issued.is_empty());
+    lanes.sweep();
 }
 
 /// Ends a submission of a lost device. The device runs nothing any more, so its resources can go.
@@ -316,9 +324,9 @@ fn end<N: Native>(mut issued: Issued<N>, lost: &Error) {
     issued.0.recycle();
 }
 
-fn abandon<N: Native>(lanes: Vec<Lane<N>>) -> Vec<String> {
+fn abandon<N: Native>(lanes: Lanes<N>) -> Vec<String> {
     let mut named = Vec::new();
-    for issued in lanes.into_iter().flat_map(|lane| lane.issued) {
+    for issued in lanes.into_issued() {
         named.push(issued.0.origin().to_string());
         // The device may still be using what this owns. It is reported, and stays.
         std::mem::forget(issued);

@@ -54,12 +54,16 @@
 mod completion;
 mod failure;
 mod issue;
+mod lanes;
 mod node;
 mod queue_core;
 mod states;
 mod submit;
+mod watchdog;
 mod worker;
 
+#[cfg(all(test, hal_shuttle))]
+mod models;
 #[cfg(test)]
 mod tests;
 

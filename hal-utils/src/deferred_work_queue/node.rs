@@ -99,6 +99,16 @@ impl<N: Native> Node<N> {
         std::mem::replace(&mut *self.pending.lock(), Pending::nothing())
     }
 
+    /// Looks at the submission while it waits, and at what it still waits for.
+    pub(super) fn inspect<R>(
+        &self,
+        look: impl FnOnce(&Work<N>, &mut dyn Iterator<Item = &SemaphorePoint>) -> R,
+    ) -> Option<R> {
+        let pending = self.pending.lock();
+        let work = pending.work.as_ref()?;
+        Some(look(work, &mut pending.registrations.iter().map(|(point, _)| point)))
+    }
+
     fn depend(&self, node: Arc<Node<N>>) {
         if let Some(work) = &mut self.pending.lock().work {
             work.dependencies.push(node);

@@ -219,6 +219,10 @@ fn deadline_exceeded(what: &str, left: u64) -> Error {
 }
 
 impl<N: Native> Core<N> {
+    pub(crate) fn is_idle(&self) -> bool {
+        self.counters.in_flight.get() == 0
+    }
+
     pub(crate) fn wait_idle(&self, deadline: Deadline) -> Result<()> {
         self.counters
             .in_flight

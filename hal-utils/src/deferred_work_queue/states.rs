@@ -8,6 +8,7 @@ use crate::timeline::{TimelineSemaphore, Worklist};
 use hal_core::{Command, Error, Execute, Origin, SemaphorePoint, SubmissionId};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::time::{Duration, Instant};
 
 /// Names in an [`Origin`].
 const MAX_KERNELS_NAMED: usize = 4;
@@ -20,6 +21,8 @@ pub(crate) struct Work<N: Native> {
     pub(crate) signals: SmallVec<[SemaphorePoint; 4]>,
     /// What it waits for on the device: if one of these fails, so does it.
     pub(crate) dependencies: SmallVec<[Arc<Node<N>>; 4]>,
+    /// When it was submitted, if somebody watches.
+    pub(crate) submitted: Option<Instant>,
     /// What others see of it.
     pub(crate) node: Arc<Node<N>>,
     /// Counts it as in flight until it is dropped: after its signals, and with its resources.
@@ -56,6 +59,16 @@ impl<N: Native> Work<N> {
             label: self.label.as_deref().map(str::to_owned),
             kernels,
         }
+    }
+
+    /// Whether it has outlived this limit.
+    pub(crate) fn outlives(&self, limit: Duration) -> bool {
+        self.submitted.is_some_and(|submitted| submitted.elapsed() >= limit)
+    }
+
+    /// Whether it will signal this semaphore at least so far.
+    pub(crate) fn promises(&self, point: &SemaphorePoint) -> bool {
+        self.signals.iter().any(|signal| signal.same_timeline(point) && signal.value >= point.value)
     }
 
     /// Signals what it promised.

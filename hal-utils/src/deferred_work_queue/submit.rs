@@ -10,6 +10,7 @@ use crate::sync::{Arc, Ordering};
 use crate::timeline::{Dependant, Resolution, TimelineSemaphore, Worklist};
 use hal_core::{Error, ErrorKind, Result, SemaphorePoint, Submission, SubmissionId, validate};
 use smallvec::SmallVec;
+use std::time::Instant;
 
 /// What the waits of a submission amount to now.
 struct Waits<N: Native> {
@@ -33,6 +34,7 @@ impl<N: Native> QueueCore<N> {
             execute: parts.work,
             signals: parts.signals,
             dependencies: waits.dependencies,
+            submitted: self.core.params.watchdog.map(|_| Instant::now()),
             node: self.core.nodes.take().unwrap_or_else(|| Arc::new(Node::new(self.core.id))),
             in_flight: InFlight::new(self),
         });
@@ -44,6 +46,9 @@ impl<N: Native> QueueCore<N> {
             work.recycle();
             worklist.settle();
             return Ok(id);
+        }
+        if self.core.params.watchdog.is_some() {
+            self.core.completion.watch();
         }
         if waits.unmet.is_empty() { self.submit_ready(work) } else { self.submit_pending(work, waits.unmet) }
     }

@@ -46,11 +46,16 @@ use waiters::{State, Waiter};
 
 /// The one implementation of [`Semaphore`] that queues work with.
 pub struct TimelineSemaphore {
+    /// For messages.
+    number: u64,
     payload: AtomicU64,
     failed: AtomicBool,
     failure: OnceLock<Error>,
     state: Mutex<State>,
 }
+
+/// A plain counter: nothing is synchronised through it.
+static NEXT_NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// What a wait is, seen from a queue of one device.
 pub(crate) enum Resolution {
@@ -67,6 +72,7 @@ pub(crate) enum Resolution {
 impl TimelineSemaphore {
     pub(crate) fn new(initial: u64) -> Self {
         TimelineSemaphore {
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             payload: AtomicU64::new(initial),
             failed: AtomicBool::new(false),
             failure: OnceLock::new(),
@@ -77,6 +83,11 @@ impl TimelineSemaphore {
     /// The semaphore behind a trait object, if it is one of ours.
     pub(crate) fn of(semaphore: &dyn Semaphore) -> Option<&TimelineSemaphore> {
         semaphore.as_any().downcast_ref()
+    }
+
+    /// Tells it apart in messages.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     fn failure(&self) -> Option<&Error> {
@@ -234,7 +245,10 @@ impl Semaphore for TimelineSemaphore {
             if value <= payload {
                 return Err(Error::new(
                     ErrorKind::InvalidArgument,
-                    format!("signal of {value} to a semaphore that is at {payload}; a timeline only grows"),
+                    format!(
+                        "signal of {value} to semaphore {} that is at {payload}; a timeline only grows",
+                        self.number
+                    ),
                 ));
             }
             self.payload.store(value, Ordering::Release);
@@ -333,6 +347,7 @@ impl Semaphore for TimelineSemaphore {
 impl fmt::Debug for TimelineSemaphore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TimelineSemaphore")
+            .field("number", &self.number)
             .field("payload", &self.payload.load(Ordering::Acquire))
             .field("failure", &self.failure())
             .finish_non_exhaustive()
