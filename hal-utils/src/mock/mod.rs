@@ -128,6 +128,16 @@ impl Control {
         self.0.lock().refused
     }
 
+    /// Whether a status that means loss has been returned.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.0.lock().lost
+    }
+
+    /// Whether nothing holds the native device any more.
+    pub(crate) fn is_released(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
     /// What has been done that [`crate::native`] forbids.
     pub(crate) fn violations(&self) -> Vec<String> {
         self.0.lock().violations.clone()
