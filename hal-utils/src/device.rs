@@ -72,9 +72,11 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
 fn finish<N: Native>(core: &Arc<Core<N>>) {
     let abandoned = run_completion(core);
     core.set_closed();
-    match Current::enter(core.native()) {
+    let current = Current::enter(core.native());
+    // In any case: an event that a kept node owns holds the core.
+    core.nodes.clear();
+    match current {
         Ok(_current) => {
-            core.nodes.clear();
             // SAFETY: the device is current.
             unsafe {
                 core.streams.drain(core);
