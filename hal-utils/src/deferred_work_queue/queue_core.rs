@@ -87,16 +87,29 @@ impl<N: Native> QueueCore<N> {
         })
     }
 
-    /// A pending submission has become ready: whoever drains the queue takes it, or else the worker will.
+    /// A pending submission has become ready: whoever drains the queue takes it, or else the worker will. Where the
+    /// device has ended in the meantime there may be nobody left to do so, and the submission ends as the others did.
     pub(super) fn make_ready(self: &Arc<Self>, ready: Ready<N>, place: Place, worklist: &mut Worklist) {
-        let listed = {
+        let (listed, late) = {
             let mut state = self.state.lock();
-            state.ready.push(ready);
-            state.unlist(place)
+            let late = match &state.end {
+                Some(end) => Some((ready, end.clone())),
+                None => {
+                    state.ready.push(ready);
+                    None
+                }
+            };
+            (state.unlist(place), late)
         };
         // Dropped outside the lock.
         drop(listed);
-        worklist.schedule(self.clone());
+        match late {
+            None => worklist.schedule(self.clone()),
+            Some((Ready(mut work), end)) => {
+                work.fail(end, worklist);
+                work.recycle();
+            }
+        }
     }
 
     pub(super) fn forget_pending(&self, place: Place) {
