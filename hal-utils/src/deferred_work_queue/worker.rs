@@ -18,11 +18,13 @@ struct Inbox<N: Native> {
     queues: VecDeque<Arc<QueueCore<N>>>,
     asleep: bool,
     exit: bool,
+    /// The thread has ended.
+    ended: bool,
 }
 
 impl<N: Native> Default for WorkerInbox<N> {
     fn default() -> Self {
-        let state = Inbox { queues: VecDeque::new(), asleep: false, exit: false };
+        let state = Inbox { queues: VecDeque::new(), asleep: false, exit: false, ended: false };
         WorkerInbox { state: Mutex::new(state), changed: Condvar::new() }
     }
 }
@@ -31,6 +33,12 @@ impl<N: Native> WorkerInbox<N> {
     pub(super) fn schedule(&self, queue: Arc<QueueCore<N>>) {
         let wake = {
             let mut inbox = self.state.lock();
+            if inbox.ended {
+                // The queue has been emptied. Kept here, it would keep the device, and that this inbox.
+                drop(inbox);
+                drop(queue);
+                return;
+            }
             inbox.queues.push_back(queue);
             // One system call per idle-to-busy transition: while it is awake, it looks again by itself.
             std::mem::take(&mut inbox.asleep)
@@ -53,6 +61,7 @@ impl<N: Native> WorkerInbox<N> {
                 return Some(queue);
             }
             if inbox.exit {
+                inbox.ended = true;
                 return None;
             }
             inbox.asleep = true;
