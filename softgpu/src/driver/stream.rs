@@ -71,7 +71,7 @@ impl Point {
     }
 
     /// Blocks until the stream has come here or `give_up` holds; tells whether it came here. `give_up` is asked after
-    /// each [`wake_waiters`].
+    /// each `wake_waiters`.
     pub fn wait(&self, give_up: impl Fn() -> bool) -> bool {
         if self.reached() {
             return true;

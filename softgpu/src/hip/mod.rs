@@ -1,7 +1,7 @@
 //! The HIP runtime ABI: conversions between C arguments and the driver core, one file per part of the API.
 //!
 //! It differs from the CUDA driver ABI where HIP does: calls need no init, a thread without a context works in the
-//! primary context of its device ([`current`]), every thread has a last error ([`errors`]), and sizes of zero allocate
+//! primary context of its device (`current`), every thread has a last error (`errors`), and sizes of zero allocate
 //! nothing. Versions are `major * 10_000_000 + minor * 100_000 + patch`; 5.2 is the oldest that is told apart.
 //!
 //! Modules are PTX, as on HIP's NVIDIA platform; AMD code objects are refused. Not here, and not in the table: textures
