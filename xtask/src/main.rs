@@ -6,6 +6,7 @@
 use clap::{Parser, Subcommand};
 
 mod artifacts;
+mod bench;
 mod bindings;
 mod cts;
 mod info;
@@ -22,6 +23,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure what the HAL itself costs.
+    Bench(bench::Args),
     /// Build and run the conformance suite.
     Cts(cts::Args),
     /// List every driver and device, and why a driver could not be loaded.
@@ -38,6 +41,7 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
+        Command::Bench(args) => bench::run(args),
         Command::Cts(args) => cts::run(args),
         Command::Info(args) => info::run(args),
         Command::Kernels(args) => kernels::run(args),

@@ -1,0 +1,44 @@
+//! `cargo xtask bench`: what the HAL itself costs.
+//!
+//! The program is `hal-bench`, which also runs where there is no toolchain; this builds it optimised and calls it.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context as _;
+
+use crate::artifacts;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Instructions, allocations, native calls, time and memory; written to target/bench/overhead.json
+    Overhead {
+        /// Fewer repetitions, and at most 10^5 pending submissions
+        #[arg(long)]
+        quick: bool,
+    },
+}
+
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let What::Overhead { quick } = args.what;
+    let report = artifacts::target_directory()?.join("bench").join("overhead.json");
+    // The cargo that runs this command, if one does.
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+    command.args(["run", "--release", "--package", "hal-bench", "--", "overhead", "--report"]).arg(report);
+    if quick {
+        command.arg("--quick");
+    }
+    let status = command.status().context("cannot start cargo")?;
+    if !status.success() {
+        // It has said why.
+        std::process::exit(status.code().unwrap_or(1));
+    }
+    Ok(())
+}
