@@ -11,6 +11,15 @@ use hal_core::{Error, ErrorKind, Result};
 
 /// Issues a submission. The calling thread is the one that drains its queue, and has the device current.
 pub(super) fn issue<N: Native>(ready: Ready<N>) {
+    // SAFETY: there is no event.
+    unsafe { issue_after(ready, None) };
+}
+
+/// As [`issue`], after what an event of somebody else's has recorded.
+///
+/// # Safety
+/// The event is one of this device's driver and lives until this returns.
+pub(super) unsafe fn issue_after<N: Native>(ready: Ready<N>, foreign: Option<N::Event>) {
     let queue = ready.0.queue().clone();
     let core = &queue.core;
     // Until it has been pushed: the loss of the device is delivered when nobody is at it, so that none is missed.
@@ -22,8 +31,8 @@ pub(super) fn issue<N: Native>(ready: Ready<N>) {
         return refuse(ready, error);
     }
     let mut touched = false;
-    // SAFETY: the device is current.
-    let recorded = unsafe { hand_over(&queue, &ready.0, &mut touched) };
+    // SAFETY: the device is current; the event lives, by contract.
+    let recorded = unsafe { hand_over(&queue, &ready.0, foreign, &mut touched) };
     let (event, error) = match core.inspect(recorded) {
         Ok(event) => (Some(event), None),
         Err(_) if core.lost().is_some() => return leave_to_loss(ready),
@@ -83,17 +92,18 @@ fn leave_to_loss<N: Native>(ready: Ready<N>) {
 pub(super) fn fail_issued<N: Native>(issued: &mut Issued<N>, error: Error) {
     let mut worklist = Worklist::default();
     let error = issued.0.fail(error, &mut worklist);
-    issued.0.node.fail(error);
+    issued.0.node.fail(error, &mut worklist);
     worklist.settle();
 }
 
 /// The driver calls of one submission, in stream order. `touched` tells whether the device may be using its resources.
 ///
 /// # Safety
-/// The device is current.
+/// The device is current, and the foreign event lives.
 unsafe fn hand_over<N: Native>(
     queue: &Arc<QueueCore<N>>,
     work: &Work<N>,
+    foreign: Option<N::Event>,
     touched: &mut bool,
 ) -> Result<PooledEvent<N>> {
     let core = &queue.core;
@@ -110,6 +120,13 @@ unsafe fn hand_over<N: Native>(
     // Before the work: what fails here costs nothing.
     // SAFETY: the device is current.
     let event = unsafe { PooledEvent::acquire(core) }?;
+    if let Some(event) = foreign {
+        core.counters.device_waits.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the device is current; the event lives, by contract.
+        unsafe { native.stream_wait_event(queue.stream, event) }?;
+        // Nobody knows when it lets go: the stream is not idle before that.
+        *touched = true;
+    }
     for execute in &work.execute {
         let Some(commands) = execute.commands.as_any().downcast_ref::<StreamCommandBuffer<N>>() else {
             return Err(Error::new(

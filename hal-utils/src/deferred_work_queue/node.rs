@@ -22,6 +22,9 @@ pub(crate) struct Node<N: Native> {
     on_device: OnceLock<OnDevice<N>>,
     retired: AtomicBool,
     failure: OnceLock<Error>,
+    /// Submissions that wait for this on the device and for something else still on the host: nobody looks at them, so
+    /// they are told of its failure.
+    followers: Mutex<Vec<Arc<Node<N>>>>,
 }
 
 /// The submission while it waits.
@@ -54,6 +57,7 @@ impl<N: Native> Node<N> {
             on_device: OnceLock::new(),
             retired: AtomicBool::new(false),
             failure: OnceLock::new(),
+            followers: Mutex::new(Vec::new()),
         }
     }
 
@@ -84,14 +88,16 @@ impl<N: Native> Node<N> {
         }
     }
 
-    /// One wait fewer. The last makes the submission ready.
-    pub(super) fn resolved(&self, worklist: &mut Worklist) {
+    /// One wait fewer. The last makes the submission ready; returns whether this was not the last.
+    pub(super) fn resolved(&self, worklist: &mut Worklist) -> bool {
         if self.unmet.fetch_sub(1, Ordering::AcqRel) != 1 {
-            return;
+            return true;
         }
-        let Pending { work: Some(work), place, .. } = self.leave() else { return };
-        let queue = work.queue().clone();
-        queue.make_ready(Ready(work), place, worklist);
+        if let Pending { work: Some(work), place, .. } = self.leave() {
+            let queue = work.queue().clone();
+            queue.make_ready(Ready(work), place, worklist);
+        }
+        false
     }
 
     /// Takes out what was waiting, which is nothing if it has left already.
@@ -149,16 +155,39 @@ impl<N: Native> Node<N> {
 
     pub(super) fn retire(&self) {
         self.retired.store(true, Ordering::Release);
+        drop(self.take_followers());
     }
 
     pub(super) fn failure(&self) -> Option<&Error> {
         self.failure.get()
     }
 
-    /// The first failure stays.
-    pub(super) fn fail(&self, error: Error) {
+    /// The first failure stays, and those that follow are told.
+    pub(super) fn fail(&self, error: Error, worklist: &mut Worklist) {
         // A second failure says nothing that the first did not.
-        let _ = self.failure.set(error);
+        if self.failure.set(error.clone()).is_ok() {
+            for follower in self.take_followers() {
+                follower.fail_pending(&error, worklist);
+            }
+        }
+    }
+
+    /// Tells a submission that waits for this, and is still pending, if this fails.
+    pub(super) fn followed_by(&self, follower: &Arc<Node<N>>, worklist: &mut Worklist) {
+        let mut followers = self.followers.lock();
+        // Both are set before the followers are taken, so that none is missed.
+        match self.failure() {
+            None if self.is_retired() => {}
+            None => followers.push(follower.clone()),
+            Some(error) => {
+                drop(followers);
+                follower.fail_pending(error, worklist);
+            }
+        }
+    }
+
+    fn take_followers(&self) -> Vec<Arc<Node<N>>> {
+        std::mem::take(&mut *self.followers.lock())
     }
 }
 
@@ -177,10 +206,14 @@ impl<N: Native> Dependant for Node<N> {
 
     fn issued(self: Arc<Self>, point: &Arc<dyn DevicePoint>, worklist: &mut Worklist) {
         // A semaphore offers points of this device alone, and those are of this type.
-        if let Ok(node) = point.clone().into_any().downcast::<Node<N>>() {
-            self.depend(node);
+        let Ok(node) = point.clone().into_any().downcast::<Node<N>>() else {
+            self.resolved(worklist);
+            return;
+        };
+        self.depend(node.clone());
+        if self.resolved(worklist) {
+            node.followed_by(&self, worklist);
         }
-        self.resolved(worklist);
     }
 
     fn failed(self: Arc<Self>, error: &Error, worklist: &mut Worklist) {

@@ -120,6 +120,7 @@ impl<N: Native> QueueCore<N> {
         let mut worklist = Worklist::default();
         let mut resolved: SmallVec<[Resolution; 4]> = SmallVec::new();
         let node = work.node.clone();
+        let dependencies = work.dependencies.clone();
         let id = {
             let mut state = self.state.lock();
             work.id.sequence = state.take_sequence()?;
@@ -141,8 +142,13 @@ impl<N: Native> QueueCore<N> {
             match resolution {
                 Resolution::Issued(point) => Dependant::issued(node.clone(), &point, &mut worklist),
                 Resolution::Failed(error) => node.fail_pending(&error, &mut worklist),
-                Resolution::Reached | Resolution::Unmet => node.resolved(&mut worklist),
+                Resolution::Reached | Resolution::Unmet => {
+                    node.resolved(&mut worklist);
+                }
             }
+        }
+        for dependency in dependencies {
+            dependency.followed_by(&node, &mut worklist);
         }
         node.resolved(&mut worklist);
         worklist.settle();

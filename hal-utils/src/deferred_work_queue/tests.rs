@@ -329,6 +329,36 @@ fn work_behind_a_failed_completion_fails_with_it() {
     second.wait_idle(soon()).unwrap();
 }
 
+/// A wait that is resolved on the device may fail there while another, on the host, is still unmet.
+#[test]
+fn a_failure_reaches_what_still_waits_for_something_else() {
+    for submitted_first in [true, false] {
+        let bench = Bench::new();
+        bench.control.hold();
+        let (producer, consumer) = (bench.queue(), bench.queue());
+        let (made, never, done) = (bench.semaphore(), bench.semaphore(), bench.semaphore());
+        let consume = || {
+            consumer.submit(Submission::new().wait(&made, 1).wait(&never, 1).signal(&done, 1)).unwrap();
+        };
+        let produce = || {
+            let work = Submission::new().label("made").execute(&bench.fills([1])).signal(&made, 1);
+            producer.submit(work).unwrap();
+        };
+        if submitted_first {
+            consume();
+            produce();
+        } else {
+            produce();
+            consume();
+        }
+        bench.control.fail("event_query", 1, 999, false);
+        let error = done.wait(1, soon()).unwrap_err();
+        assert_eq!(error.origin().unwrap().label.as_deref(), Some("made"));
+        bench.control.release();
+        consumer.wait_idle(soon()).unwrap();
+    }
+}
+
 #[test]
 fn loss_resolves_everything_and_the_observer_hears_first() {
     let told = Arc::new(AtomicUsize::new(0));
