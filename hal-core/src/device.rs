@@ -1,8 +1,9 @@
 //! A GPU, and what it can do.
 
 use crate::{
-    Buffer, BufferParams, CommandBuffer, CommandEncoder, CommandList, Deadline, DriverInfo, Error,
-    Executable, ExecutableFormat, ExecutableParams, Queue, QueueParams, Result, Semaphore,
+    Buffer, BufferParams, CommandBuffer, CommandEncoder, CommandList, Deadline, DriverInfo, Error, EventFd,
+    Executable, ExecutableFormat, ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd,
+    NativeContext, NativeEvent, Queue, QueueParams, Result, Semaphore, SemaphorePoint,
 };
 use std::any::Any;
 use std::fmt;
@@ -62,6 +63,13 @@ pub struct Capabilities {
     pub parameter_reflection: bool,
     /// Entry points can be listed rather than only looked up by name.
     pub entry_point_listing: bool,
+}
+
+impl Capabilities {
+    /// [`Device::export_eventfd`] and [`Device::import_eventfd`] are there. The platform decides, not the driver.
+    pub const fn eventfd(&self) -> bool {
+        cfg!(target_os = "linux")
+    }
 }
 
 /// How much of it. Validation holds calls to these before a driver sees them.
@@ -233,6 +241,106 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// # Errors
     /// `InvalidArgument` if the list was recorded for another device.
     fn create_command_buffer(&self, list: CommandList) -> Result<Arc<dyn CommandBuffer>>;
+
+    /// The driver's context, for other libraries to make current. Valid while the device is open. `None` if the driver
+    /// has no contexts.
+    fn native_context(&self) -> Option<NativeContext>;
+
+    /// A native event that stands for `point`: a stream of any library that waits for it waits for the point.
+    ///
+    /// The point must have been issued on this device: a submission of one of its queues that signals it, or more,
+    /// has been handed to the driver. A point already reached gives an event that is complete. Keep what this returns
+    /// until the driver has taken the waits.
+    ///
+    /// An event tells that the work has ended, not how: whether it failed, the semaphore says.
+    ///
+    /// ```no_run
+    /// # use hal_core::*;
+    /// # unsafe extern "C" { fn cuStreamWaitEvent(stream: *mut std::ffi::c_void, event: *mut std::ffi::c_void, flags: u32) -> u32; }
+    /// # unsafe fn f(device: &dyn Device, point: &SemaphorePoint, theirs: *mut std::ffi::c_void) -> Result<()> {
+    /// let event = device.export_event(point)?;
+    /// // SAFETY: the handle is an event of this driver while `event` lives.
+    /// unsafe { cuStreamWaitEvent(theirs, event.handle().as_ptr(), 0) };
+    /// drop(event);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `Unavailable` if the point has not been issued on this device, which may come right later; the semaphore's
+    /// failure; `InvalidArgument` for a semaphore of a foreign implementation; `DeviceLost`, or what the driver answers.
+    fn export_event(&self, point: &SemaphorePoint) -> Result<ExportedEvent>;
+
+    /// Raises `point`'s semaphore to its value when what `event` has recorded by now has happened; fails it if that
+    /// fails. A payload already there or beyond stays as it is.
+    ///
+    /// For the device it is a submission that signals the point: its dependants wait on the device. Recording the event
+    /// again afterwards, or destroying it, changes nothing, and the HAL never does either. An event that was never
+    /// recorded counts as happened.
+    ///
+    /// ```no_run
+    /// # use hal_core::*;
+    /// # unsafe fn f(device: &dyn Device, queue: &dyn Queue, theirs: *mut std::ffi::c_void) -> Result<()> {
+    /// let done = device.create_semaphore(0)?;
+    /// // SAFETY: `theirs` is an event of this device's driver, and has been recorded.
+    /// unsafe { device.import_event(NativeEvent::from_ptr(theirs), &SemaphorePoint::new(&done, 1)) }?;
+    /// queue.submit(Submission::new().wait(&done, 1))?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Safety
+    /// `event` is null or an event of the driver that this device belongs to, and is not destroyed during this call.
+    ///
+    /// # Errors
+    /// On error the semaphore is as it was: `InvalidArgument` for null, for what the driver knows to be no event, and
+    /// for a semaphore of a foreign implementation; the semaphore's failure; `DeviceLost`, or what the driver answers.
+    #[allow(unsafe_code, reason = "declares what its caller owes")]
+    unsafe fn import_event(&self, event: NativeEvent, point: &SemaphorePoint) -> Result<()>;
+
+    /// An eventfd (Linux) that becomes readable once `point` is reached or its semaphore fails, for `poll`, `epoll`,
+    /// io_uring and everything built on them. The point need not have been issued, and the semaphore may be of any
+    /// device.
+    ///
+    /// How it ended, [`SemaphorePoint::is_reached`] tells; a process that has only the descriptor reads 1 from it if
+    /// the point was reached, and 2 if it failed. The descriptor does not block and is closed on `exec`.
+    ///
+    /// ```no_run
+    /// # #[cfg(unix)]
+    /// # fn f(device: &dyn hal_core::Device, point: &hal_core::SemaphorePoint) -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::os::fd::AsFd;
+    ///
+    /// let ready = device.export_eventfd(point)?;
+    /// let for_the_event_loop = ready.as_fd().try_clone_to_owned()?;
+    /// // ... once it is readable:
+    /// assert!(ready.point().is_reached()?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `Unimplemented` elsewhere than on Linux; `ResourceExhausted` if the process has too many descriptors.
+    fn export_eventfd(&self, point: &SemaphorePoint) -> Result<ExportedEventFd>;
+
+    /// Raises `point`'s semaphore to its value when `descriptor` becomes readable (Linux); a payload already there or
+    /// beyond stays as it is. Nothing is read from it. Fails the semaphore if the descriptor reports an error or hangs
+    /// up without having been readable, and with `Cancelled` if the device closes first.
+    ///
+    /// One thread per device watches all of them; it starts with the first and ends with the device. Callbacks of the
+    /// semaphore run there.
+    ///
+    /// ```no_run
+    /// # #[cfg(unix)]
+    /// # fn f(device: &dyn hal_core::Device, theirs: std::os::fd::OwnedFd) -> hal_core::Result<()> {
+    /// # use hal_core::*;
+    /// let ready = device.create_semaphore(0)?;
+    /// let watch = device.import_eventfd(EventFd::from(theirs), &SemaphorePoint::new(&ready, 1))?;
+    /// ready.wait(1, Deadline::NEVER)?;
+    /// drop(watch);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `Unimplemented` elsewhere than on Linux; `InvalidArgument` for a descriptor that cannot be watched, such as a
+    /// regular file; the semaphore's failure; `ResourceExhausted`.
+    fn import_eventfd(&self, descriptor: EventFd, point: &SemaphorePoint) -> Result<ImportedEventFd>;
 
     /// Why the device is lost, if it is.
     fn lost(&self) -> Option<Error>;

@@ -9,6 +9,7 @@
 //! | memory | [`Buffer`], [`BufferParams`], [`BufferRange`] |
 //! | code | [`Executable`], [`EntryPoint`] |
 //! | recorded work | [`CommandEncoder`], [`CommandList`], [`CommandBuffer`] |
+//! | handles that other libraries understand | [`NativeContext`], [`NativeStream`], [`NativeEvent`], [`EventFd`] |
 //! | what went wrong, and whose fault it is | [`Error`] |
 //!
 //! # Static or dynamic
@@ -40,6 +41,7 @@ mod error;
 mod executable;
 mod fence;
 mod future;
+mod interop;
 mod queue;
 mod semaphore;
 pub mod validate;
@@ -58,6 +60,9 @@ pub use error::{Error, ErrorKind, NativeStatus, Origin, Result};
 pub use executable::{EntryPoint, Executable, ExecutableFormat, ExecutableParams, ParameterInfo};
 pub use fence::Fence;
 pub use future::{FenceFuture, Reached};
+pub use interop::{
+    EventFd, ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, NativeStream,
+};
 pub use queue::{Execute, Queue, QueueParams, QueuePriority, Submission, SubmissionId, SubmissionParts};
 pub use semaphore::{Callback, Semaphore, SemaphoreExt, SemaphorePoint, TimepointId};
 pub use wait::{wait_all, wait_any};

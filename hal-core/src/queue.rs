@@ -1,6 +1,8 @@
 //! Where work is submitted.
 
-use crate::{BufferRange, CommandBuffer, Deadline, Device, Result, Semaphore, SemaphorePoint, fence};
+use crate::{
+    BufferRange, CommandBuffer, Deadline, Device, NativeStream, Result, Semaphore, SemaphorePoint, fence,
+};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::borrow::Cow;
@@ -169,6 +171,25 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// # Errors
     /// `DeadlineExceeded`.
     fn wait_idle(&self, deadline: Deadline) -> Result<()>;
+
+    /// The driver's stream, for other libraries to put work into. Valid while the queue is held; once it is dropped, the
+    /// stream serves other queues, so let that work end first. Queues may share a stream.
+    ///
+    /// Work put there runs in order with what the queue hands over before and after it, and so delays the signals of
+    /// what comes after. The HAL knows nothing of it: neither [`is_idle`](Queue::is_idle) nor a semaphore tells its end;
+    /// record an event and [import](crate::Device::import_event) it, or submit after it.
+    ///
+    /// ```no_run
+    /// # use hal_core::*;
+    /// # unsafe extern "C" { fn their_library_runs(stream: *mut std::ffi::c_void); }
+    /// # unsafe fn f(queue: &dyn Queue, done: &std::sync::Arc<dyn Semaphore>) -> Result<()> {
+    /// // SAFETY: a stream of this driver, while `queue` is held.
+    /// unsafe { their_library_runs(queue.native_stream().as_ptr()) };
+    /// // Signals once their work, too, has ended.
+    /// queue.submit(Submission::new().signal(done, 1))?;
+    /// # Ok(()) }
+    /// ```
+    fn native_stream(&self) -> NativeStream;
 
     /// For backends to recognise their own.
     fn as_any(&self) -> &dyn Any;

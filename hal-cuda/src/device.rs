@@ -8,7 +8,7 @@ use crate::sys::bindings::{
 };
 use crate::{memory, module};
 use hal_core::{DeviceInfo, Error, ErrorKind, ExecutableFormat, MemoryKind, QueuePriority, Result};
-use hal_utils::native::{Allocation, FunctionInfo, LaunchShape, Native, Progress};
+use hal_utils::native::{Allocation, FunctionInfo, Handle, LaunchShape, Native, Progress};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
@@ -73,6 +73,10 @@ unsafe impl Native for CudaDevice {
 
     fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    fn context(&self) -> Option<usize> {
+        Some(self.context.raw())
     }
 
     fn enter(&self) -> Result<()> {

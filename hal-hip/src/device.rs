@@ -4,12 +4,12 @@ use crate::memory::pointer;
 use crate::status::{call, progress};
 use crate::sys::Symbols;
 use crate::sys::bindings::{
-    hipDevice_t, hipEvent_t, hipEventDisableTiming, hipFunction_t, hipMemcpyKind, hipModule_t, hipStream_t,
-    hipStreamNonBlocking,
+    hipCtx_t, hipDevice_t, hipEvent_t, hipEventDisableTiming, hipFunction_t, hipMemcpyKind, hipModule_t,
+    hipStream_t, hipStreamNonBlocking,
 };
 use crate::{info, memory, module};
 use hal_core::{DeviceInfo, Error, ErrorKind, ExecutableFormat, MemoryKind, QueuePriority, Result};
-use hal_utils::native::{Allocation, FunctionInfo, LaunchShape, Native, Progress};
+use hal_utils::native::{Allocation, FunctionInfo, Handle, LaunchShape, Native, Progress};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ hal_utils::native_handle! {
     pub struct Module(hipModule_t);
     /// A function of a module.
     pub struct Function(hipFunction_t);
+    /// A context.
+    pub struct Context(hipCtx_t);
 }
 
 /// An open HIP device: holds its primary context.
@@ -31,6 +33,8 @@ pub struct HipDevice {
     symbols: Arc<Symbols>,
     info: DeviceInfo,
     device: hipDevice_t,
+    /// Other libraries may want it; the runtime itself goes by devices.
+    context: Context,
 }
 
 impl HipDevice {
@@ -39,7 +43,7 @@ impl HipDevice {
         // SAFETY: writes one handle.
         unsafe { call!(symbols, hipDevicePrimaryCtxRetain(&mut context, device)) }?;
         // From here on dropping it releases the context.
-        let mut device = HipDevice { symbols, info, device };
+        let mut device = HipDevice { symbols, info, device, context: Context(context) };
         let previous = device.enter()?;
         let [mut least, mut greatest] = [0, 0];
         // SAFETY: writes two numbers; the device is current.
@@ -72,6 +76,10 @@ unsafe impl Native for HipDevice {
 
     fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    fn context(&self) -> Option<usize> {
+        Some(self.context.raw())
     }
 
     fn enter(&self) -> Result<c_int> {

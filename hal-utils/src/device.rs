@@ -4,8 +4,9 @@ use crate::buffer::DeviceBuffer;
 use crate::command_buffer::{self, StreamCommandBuffer};
 use crate::context::Current;
 use crate::core::Core;
-use crate::deferred_work_queue::{QueueCore, cancel_unissued, run_completion, run_worker};
+use crate::deferred_work_queue::{self, QueueCore, cancel_unissued, run_completion, run_worker};
 use crate::executable::Module;
+use crate::interop::{self, Watcher};
 use crate::native::Native;
 use crate::queue::SharedQueue;
 use crate::sync::thread::{self, JoinHandle};
@@ -13,8 +14,9 @@ use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 use crate::timeline::TimelineSemaphore;
 use hal_core::{
     Argument, Buffer, BufferParams, BufferRef, Command, CommandBuffer, CommandList, Deadline, Device,
-    DeviceCounters, DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, Executable, ExecutableParams,
-    Queue, QueueParams, Result, Semaphore, TeardownReport, validate,
+    DeviceCounters, DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, EventFd, Executable,
+    ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, Queue,
+    QueueParams, Result, Semaphore, SemaphorePoint, TeardownReport, validate,
 };
 use std::any::Any;
 use std::fmt;
@@ -30,6 +32,7 @@ pub(crate) struct SharedDevice<N: Native> {
 pub(crate) struct Lifeline<N: Native> {
     core: Arc<Core<N>>,
     threads: Mutex<Threads>,
+    watcher: Watcher,
 }
 
 #[derive(Default)]
@@ -43,7 +46,8 @@ impl<N: Native> SharedDevice<N> {
         let id = DeviceId(NEXT_DEVICE.fetch_add(1, Ordering::Relaxed));
         let core = Core::new(native, id, params.clone());
         // From here on, dropping the lifeline ends whatever has been started.
-        let lifeline = Arc::new(Lifeline { core: core.clone(), threads: Mutex::default() });
+        let lifeline =
+            Arc::new(Lifeline { core: core.clone(), threads: Mutex::default(), watcher: Watcher::default() });
         let worker = core.clone();
         let worker = spawn("hal-worker", move || run_worker(&worker))?;
         lifeline.threads.lock().worker = Some(worker);
@@ -104,6 +108,7 @@ impl<N: Native> Drop for Lifeline<N> {
         );
         let deadline = Deadline::after(self.core.params.teardown_limit);
         cancel_unissued(&self.core, &cancelled);
+        self.watcher.end(&cancelled);
         let Threads { worker, completion } = std::mem::take(&mut *self.threads.lock());
         // The worker first: what it is issuing now is the last that the completion thread gets.
         self.core.worker.exit();
@@ -166,6 +171,27 @@ impl<N: Native> Device for SharedDevice<N> {
             }
         }
         Ok(Arc::new(StreamCommandBuffer::<N>::new(list)?))
+    }
+
+    fn native_context(&self) -> Option<NativeContext> {
+        self.core().native().context().map(NativeContext::from_raw)
+    }
+
+    fn export_event(&self, point: &SemaphorePoint) -> Result<ExportedEvent> {
+        deferred_work_queue::export_event(self.core(), point)
+    }
+
+    unsafe fn import_event(&self, event: NativeEvent, point: &SemaphorePoint) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { deferred_work_queue::import_event(self.core(), event, point) }
+    }
+
+    fn export_eventfd(&self, point: &SemaphorePoint) -> Result<ExportedEventFd> {
+        interop::export_eventfd(point)
+    }
+
+    fn import_eventfd(&self, descriptor: EventFd, point: &SemaphorePoint) -> Result<ImportedEventFd> {
+        self.lifeline.watcher.import(descriptor, point)
     }
 
     fn lost(&self) -> Option<Error> {

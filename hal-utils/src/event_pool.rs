@@ -61,15 +61,21 @@ impl<N: Native> PooledEvent<N> {
     /// # Safety
     /// The device is current.
     pub(crate) unsafe fn acquire(core: &Arc<Core<N>>) -> Result<Self> {
-        let event = match core.events.take() {
-            Some(event) => event,
-            None => {
-                // SAFETY: the device is current, by contract.
-                let event = unsafe { core.native().event_create() }?;
-                core.events.existing.fetch_add(1, Ordering::Relaxed);
-                event
-            }
-        };
+        match core.events.take() {
+            Some(event) => Ok(PooledEvent { core: core.clone(), event }),
+            // SAFETY: the device is current, by contract.
+            None => unsafe { Self::create(core) },
+        }
+    }
+
+    /// One that has never been recorded, and so counts as complete.
+    ///
+    /// # Safety
+    /// The device is current.
+    pub(crate) unsafe fn create(core: &Arc<Core<N>>) -> Result<Self> {
+        // SAFETY: the device is current, by contract.
+        let event = unsafe { core.native().event_create() }?;
+        core.events.existing.fetch_add(1, Ordering::Relaxed);
         Ok(PooledEvent { core: core.clone(), event })
     }
 

@@ -10,6 +10,7 @@
 //! | the semaphore that hosts, devices and backends meet at | [`TimelineSemaphore`] |
 //! | native events and streams, used again | `event_pool`, `streams` |
 //! | recorded work, replayed | `command_buffer` |
+//! | points on timelines as file descriptors | `interop` |
 
 pub mod loader;
 pub mod native;
@@ -23,6 +24,7 @@ mod device;
 mod driver;
 mod event_pool;
 mod executable;
+mod interop;
 mod queue;
 mod recycle;
 mod shared_memory;

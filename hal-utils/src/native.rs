@@ -95,6 +95,26 @@ pub enum Progress {
     Running,
 }
 
+/// A driver's handle that other libraries may see, as a number; see `hal_core::NativeEvent` and its kin.
+pub trait Handle: Copy {
+    /// The number.
+    fn raw(self) -> usize;
+
+    /// The handle with this number. Whoever uses it answers for there being one.
+    fn from_raw(raw: usize) -> Self;
+}
+
+/// For devices without a driver, whose handles are numbers.
+impl Handle for u64 {
+    fn raw(self) -> usize {
+        self as usize
+    }
+
+    fn from_raw(raw: usize) -> Self {
+        raw as u64
+    }
+}
+
 /// An open device of a driver.
 ///
 /// # Safety
@@ -106,9 +126,9 @@ pub enum Progress {
 /// handles come from this device and have not been destroyed. Methods ask for more where they need more.
 pub unsafe trait Native: Send + Sync + Debug + 'static {
     /// A stream handle.
-    type Stream: Copy + Send + Sync + Debug + Eq + 'static;
+    type Stream: Handle + Send + Sync + Debug + Eq + 'static;
     /// An event handle.
-    type Event: Copy + Send + Sync + Debug + 'static;
+    type Event: Handle + Send + Sync + Debug + 'static;
     /// A module handle.
     type Module: Copy + Send + Sync + Debug + 'static;
     /// A function handle; valid as long as its module.
@@ -118,6 +138,11 @@ pub unsafe trait Native: Send + Sync + Debug + 'static {
 
     /// What is known of the device.
     fn info(&self) -> &DeviceInfo;
+
+    /// The context that [`enter`](Native::enter) makes current, as a number; `None` if there is no such thing.
+    fn context(&self) -> Option<usize> {
+        None
+    }
 
     /// Makes this device current on the calling thread, and returns what was.
     ///

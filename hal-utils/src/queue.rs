@@ -2,9 +2,9 @@
 
 use crate::deferred_work_queue::QueueCore;
 use crate::device::{Lifeline, SharedDevice};
-use crate::native::Native;
+use crate::native::{Handle, Native};
 use crate::sync::Arc;
-use hal_core::{Deadline, Device, Queue, Result, Submission, SubmissionId};
+use hal_core::{Deadline, Device, NativeStream, Queue, Result, Submission, SubmissionId};
 use std::any::Any;
 use std::fmt;
 
@@ -39,6 +39,10 @@ impl<N: Native> Queue for SharedQueue<N> {
 
     fn wait_idle(&self, deadline: Deadline) -> Result<()> {
         self.core.wait_idle(deadline)
+    }
+
+    fn native_stream(&self) -> NativeStream {
+        NativeStream::from_raw(self.core.stream.raw())
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -13,5 +13,15 @@ macro_rules! native_handle {
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}
+
+        impl $crate::native::Handle for $name {
+            fn raw(self) -> usize {
+                self.0.expose_provenance()
+            }
+
+            fn from_raw(raw: usize) -> Self {
+                $name(::std::ptr::with_exposed_provenance_mut(raw))
+            }
+        }
     )*};
 }
