@@ -34,6 +34,8 @@ mod timeline;
 
 #[cfg(test)]
 mod mock;
+#[cfg(all(test, not(any(hal_loom, hal_shuttle))))]
+mod oracle;
 
 pub use driver::SharedDriver;
 pub use timeline::TimelineSemaphore;
