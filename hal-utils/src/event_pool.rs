@@ -26,9 +26,10 @@ impl<N: Native> EventPool<N> {
     }
 
     /// Keeps the event, or gives it back if there is no room.
-    fn keep(&self, event: N::Event, closed: bool) -> Option<N::Event> {
+    fn keep(&self, event: N::Event, core: &Core<N>) -> Option<N::Event> {
         let mut idle = self.idle.lock();
-        if !closed && idle.len() < self.capacity {
+        // Within the lock, so that either this sees the end or `drain` sees the event.
+        if !core.is_closed() && idle.len() < self.capacity {
             idle.push(event);
             return None;
         }
@@ -94,7 +95,7 @@ impl<N: Native> PooledEvent<N> {
 impl<N: Native> Drop for PooledEvent<N> {
     fn drop(&mut self) {
         let events = &self.core.events;
-        if let Some(event) = events.keep(self.event, self.core.is_closed()) {
+        if let Some(event) = events.keep(self.event, &self.core) {
             // SAFETY: the closure runs with the device current; nobody else has the handle.
             let destroyed = self.core.with_current(|native| unsafe { native.event_destroy(event) });
             self.core.note(destroyed);
