@@ -118,6 +118,7 @@ impl Program {
     /// Some submissions from one thread.
     fn submit(&self, handles: &Handles, thread: u32) {
         for step in 0..1 + below(3) as u32 {
+            self.check_idle(handles);
             let queue = below(handles.queues.len());
             let (device, target) = &handles.queues[queue];
             let pattern = thread << 8 | step;
@@ -145,6 +146,23 @@ impl Program {
                 }
                 Err(error) => assert_eq!(error.kind(), ErrorKind::DeviceLost, "{error}"),
             }
+        }
+    }
+
+    /// A queue that is idle has told of everything.
+    fn check_idle(&self, handles: &Handles) {
+        let accepted: Vec<_> = self.accepted.lock().iter().copied().collect();
+        for (index, (_, queue)) in handles.queues.iter().enumerate() {
+            if queue.is_idle() {
+                accepted.iter().filter(|accepted| accepted.queue == index).for_each(|one| self.check(one));
+            }
+        }
+    }
+
+    fn check(&self, accepted: &Accepted) {
+        let (semaphore, value) = accepted.signal;
+        if let Ok(payload) = self.semaphores[semaphore].query() {
+            assert!(payload >= value, "nobody resolved the signal of {accepted:?}");
         }
     }
 
@@ -189,10 +207,7 @@ impl Program {
     /// After all devices have closed.
     fn check_resolved(&self) {
         for accepted in self.accepted.lock().iter() {
-            let (semaphore, value) = accepted.signal;
-            if let Ok(payload) = self.semaphores[semaphore].query() {
-                assert!(payload >= value, "nobody resolved the signal of {accepted:?}");
-            }
+            self.check(accepted);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::timeline::{Schedule, Worklist};
 use hal_core::{Deadline, Error, ErrorKind, QueuePriority, Result};
 use slab::Slab;
 use std::collections::BinaryHeap;
+use std::mem::ManuallyDrop;
 
 /// Counts of what a device has done; see `hal_core::DeviceCounters`.
 #[derive(Default)]
@@ -126,6 +127,16 @@ impl<N: Native> Schedule for QueueCore<N> {
             self.core.worker.schedule(self.clone());
         }
     }
+
+    fn hold(&self) {
+        self.in_flight.increment();
+        self.core.counters.in_flight.increment();
+    }
+
+    fn release(&self) {
+        self.in_flight.decrement();
+        self.core.counters.in_flight.decrement();
+    }
 }
 
 impl<N: Native> State<N> {
@@ -154,7 +165,7 @@ impl<N: Native> Drop for QueueCore<N> {
 
 /// Counts a submission as in flight, for its queue and its device, while it lives.
 pub(crate) struct InFlight<N: Native> {
-    queue: Arc<QueueCore<N>>,
+    queue: ManuallyDrop<Arc<QueueCore<N>>>,
 }
 
 impl<N: Native> InFlight<N> {
@@ -163,7 +174,7 @@ impl<N: Native> InFlight<N> {
         let counters = &queue.core.counters;
         counters.in_flight.increment();
         counters.submitted.fetch_add(1, Ordering::Relaxed);
-        InFlight { queue: queue.clone() }
+        InFlight { queue: ManuallyDrop::new(queue.clone()) }
     }
 
     pub(super) fn queue(&self) -> &Arc<QueueCore<N>> {
@@ -173,10 +184,13 @@ impl<N: Native> InFlight<N> {
 
 impl<N: Native> Drop for InFlight<N> {
     fn drop(&mut self) {
-        let counters = &self.queue.core.counters;
-        counters.retired.fetch_add(1, Ordering::Relaxed);
+        let core = self.queue.core.clone();
+        core.counters.retired.fetch_add(1, Ordering::Relaxed);
         self.queue.in_flight.decrement();
-        counters.in_flight.decrement();
+        // Before the device counts as idle: a dropped queue gives its stream back here.
+        // SAFETY: nothing follows that uses it.
+        unsafe { ManuallyDrop::drop(&mut self.queue) };
+        core.counters.in_flight.decrement();
     }
 }
 

@@ -84,6 +84,7 @@ impl<N: Native> Work<N> {
     pub(crate) fn fail(&mut self, error: Error, worklist: &mut Worklist) -> Error {
         let error = error.with_origin(|| self.origin());
         self.queue().core.counters.failed.fetch_add(1, Ordering::Relaxed);
+        worklist.hold(self.queue().clone());
         for point in self.signals.drain(..) {
             worklist.fail(point.semaphore, error.clone());
         }

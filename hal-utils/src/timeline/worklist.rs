@@ -6,10 +6,16 @@ use hal_core::{Error, Semaphore};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// Something that became ready and needs a thread to run it.
+/// A queue: something that became ready and needs a thread to run it, or that has an end to report.
 pub(crate) trait Schedule: Send + Sync {
-    /// Sees to it that a thread does.
+    /// Sees to it that a thread runs it.
     fn schedule(self: Arc<Self>);
+
+    /// Makes it busy until [`release`](Self::release).
+    fn hold(&self);
+
+    /// Takes back one [`hold`](Self::hold).
+    fn release(&self);
 }
 
 /// Semaphores to fail, first come first served, and then queues to run: only when all that one signal makes ready is
@@ -19,6 +25,8 @@ pub(crate) trait Schedule: Send + Sync {
 pub(crate) struct Worklist {
     semaphores: VecDeque<(Arc<dyn Semaphore>, Error)>,
     queues: SmallVec<[Arc<dyn Schedule>; 4]>,
+    /// Not idle before the failures of their submissions have been told.
+    held: Vec<Arc<dyn Schedule>>,
 }
 
 impl Worklist {
@@ -30,6 +38,14 @@ impl Worklist {
         // Scheduling twice is harmless; this spares the usual repetition.
         if !self.queues.last().is_some_and(|last| Arc::ptr_eq(last, &queue)) {
             self.queues.push(queue);
+        }
+    }
+
+    /// Keeps the queue busy until everything in here is done.
+    pub(crate) fn hold(&mut self, queue: Arc<dyn Schedule>) {
+        if !self.held.last().is_some_and(|last| Arc::ptr_eq(last, &queue)) {
+            queue.hold();
+            self.held.push(queue);
         }
     }
 
@@ -47,6 +63,9 @@ impl Worklist {
         }
         for queue in self.queues {
             queue.schedule();
+        }
+        for queue in self.held {
+            queue.release();
         }
     }
 }
