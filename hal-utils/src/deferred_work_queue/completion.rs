@@ -14,7 +14,7 @@ use crate::core::Core;
 use crate::native::{Native, Progress};
 use crate::sync::{Arc, Condvar, Mutex, assert_unlocked, thread};
 use crate::timeline::Worklist;
-use hal_core::{Deadline, Error, Result};
+use hal_core::{Deadline, Error, ErrorKind, Result};
 use std::time::Duration;
 
 /// Looks without a pause before the pauses begin.
@@ -326,8 +326,16 @@ fn end<N: Native>(mut issued: Issued<N>, lost: &Error) {
 
 fn abandon<N: Native>(lanes: Lanes<N>) -> Vec<String> {
     let mut named = Vec::new();
-    for issued in lanes.into_issued() {
+    for mut issued in lanes.into_issued() {
         named.push(issued.0.origin().to_string());
+        if issued.0.node.failure().is_none() {
+            let uri = issued.0.queue().core.info().uri();
+            let error = Error::new(
+                ErrorKind::Cancelled,
+                format!("{uri} was closed, and the work had not ended within `teardown_limit`"),
+            );
+            fail_issued(&mut issued, error);
+        }
         // The device may still be using what this owns. It is reported, and stays.
         std::mem::forget(issued);
     }

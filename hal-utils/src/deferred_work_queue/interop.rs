@@ -139,3 +139,6 @@ fn timeline(point: &SemaphorePoint) -> Result<&TimelineSemaphore> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;
