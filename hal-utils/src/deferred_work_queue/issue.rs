@@ -21,9 +21,26 @@ pub(super) fn issue<N: Native>(ready: Ready<N>) {
 /// The event is one of this device's driver and lives until this returns.
 pub(super) unsafe fn issue_after<N: Native>(ready: Ready<N>, foreign: Option<N::Event>) {
     let queue = ready.0.queue().clone();
+    let worklist = {
+        // Until it has been pushed: the loss of the device is delivered when nobody is at it, so that none is missed.
+        let _issuing = queue.core.issuing();
+        // SAFETY: by contract.
+        unsafe { hand_on(&queue, ready, foreign) }
+    };
+    // Callbacks run here, and one of them may close the device, which waits for all that has been pushed.
+    worklist.settle();
+}
+
+/// Gives it to the driver and then to the completion thread. What follows for others is in the answer.
+///
+/// # Safety
+/// As for [`issue_after`].
+unsafe fn hand_on<N: Native>(
+    queue: &Arc<QueueCore<N>>,
+    ready: Ready<N>,
+    foreign: Option<N::Event>,
+) -> Worklist {
     let core = &queue.core;
-    // Until it has been pushed: the loss of the device is delivered when nobody is at it, so that none is missed.
-    let _issuing = core.issuing();
     if core.lost().is_some() {
         return leave_to_loss(ready);
     }
@@ -32,7 +49,7 @@ pub(super) unsafe fn issue_after<N: Native>(ready: Ready<N>, foreign: Option<N::
     }
     let mut touched = false;
     // SAFETY: the device is current; the event lives, by contract.
-    let recorded = unsafe { hand_over(&queue, &ready.0, foreign, &mut touched) };
+    let recorded = unsafe { hand_over(queue, &ready.0, foreign, &mut touched) };
     let (event, error) = match core.inspect(recorded) {
         Ok(event) => (Some(event), None),
         Err(_) if core.lost().is_some() => return leave_to_loss(ready),
@@ -42,9 +59,10 @@ pub(super) unsafe fn issue_after<N: Native>(ready: Ready<N>, foreign: Option<N::
     core.counters.issued.fetch_add(1, Ordering::Relaxed);
     ready.0.node.issued(queue.stream, event);
     let mut issued = Issued(ready.0);
+    let mut worklist = Worklist::default();
     match error {
-        None => promise(&issued),
-        Some(error) => fail_issued(&mut issued, error),
+        None => promise(&issued, &mut worklist),
+        Some(error) => mark_failed(&mut issued, error, &mut worklist),
     }
     if let Err(Issued(work)) = core.completion.push(issued) {
         // Only where a callback closed the device on this very thread. Nobody will look at it again, and the device may
@@ -52,48 +70,54 @@ pub(super) unsafe fn issue_after<N: Native>(ready: Ready<N>, foreign: Option<N::
         core.note(Err(Error::new(ErrorKind::Cancelled, format!("abandoned {}", work.origin()))));
         std::mem::forget(work);
     }
+    worklist
 }
 
 /// The device could not be made current.
 pub(super) fn no_context<N: Native>(ready: Ready<N>, error: Error) {
     let queue = ready.0.queue().clone();
     queue.core.observe(&error);
-    match queue.core.lost() {
+    let worklist = match queue.core.lost() {
         Some(_) => leave_to_loss(ready),
         None => refuse(ready, error),
-    }
+    };
+    worklist.settle();
 }
 
 /// Fails a submission of which the device has nothing.
-fn refuse<N: Native>(ready: Ready<N>, error: Error) {
+fn refuse<N: Native>(ready: Ready<N>, error: Error) -> Worklist {
     let mut worklist = Worklist::default();
     let Ready(mut work) = ready;
     work.fail(error, &mut worklist);
     // Resources first: who sees the failure may count on them being free.
     work.recycle();
-    worklist.settle();
+    worklist
 }
 
 /// The device is lost: the completion thread fails this with everything else, after it has told the observer.
-fn leave_to_loss<N: Native>(ready: Ready<N>) {
+fn leave_to_loss<N: Native>(ready: Ready<N>) -> Worklist {
     let queue = ready.0.queue().clone();
+    let mut worklist = Worklist::default();
     ready.0.node.issued(queue.stream, None);
     if let Err(mut issued) = queue.core.completion.push(Issued(ready.0)) {
-        let lost = queue.core.lost().cloned();
-        fail_issued(
-            &mut issued,
-            lost.unwrap_or_else(|| Error::new(ErrorKind::DeviceLost, "the device is closed")),
-        );
+        let closed = || Error::new(ErrorKind::DeviceLost, "the device is closed");
+        let lost = queue.core.lost().cloned().unwrap_or_else(closed);
+        mark_failed(&mut issued, lost, &mut worklist);
         issued.0.recycle();
     }
+    worklist
 }
 
 /// Fails a submission that stays where it is, since the device may be using what it holds.
 pub(super) fn fail_issued<N: Native>(issued: &mut Issued<N>, error: Error) {
     let mut worklist = Worklist::default();
-    let error = issued.0.fail(error, &mut worklist);
-    issued.0.node.fail(error, &mut worklist);
+    mark_failed(issued, error, &mut worklist);
     worklist.settle();
+}
+
+fn mark_failed<N: Native>(issued: &mut Issued<N>, error: Error, worklist: &mut Worklist) {
+    let error = issued.0.fail(error, worklist);
+    issued.0.node.fail(error, worklist);
 }
 
 /// The driver calls of one submission, in stream order. `touched` tells whether the device may be using its resources.
@@ -143,13 +167,11 @@ unsafe fn hand_over<N: Native>(
 }
 
 /// Tells the signalled semaphores that the device has it, and so the dependants on this device.
-fn promise<N: Native>(issued: &Issued<N>) {
+fn promise<N: Native>(issued: &Issued<N>, worklist: &mut Worklist) {
     let point: Arc<dyn DevicePoint> = issued.0.node.clone();
-    let mut worklist = Worklist::default();
     for signal in &issued.0.signals {
         if let Some(timeline) = TimelineSemaphore::of(&*signal.semaphore) {
-            timeline.promise(signal.value, &point, &mut worklist);
+            timeline.promise(signal.value, &point, worklist);
         }
     }
-    worklist.settle();
 }
