@@ -7,7 +7,7 @@
 use crate::mock::{self, Control, Pace, Timing};
 use crate::sync::model::explore;
 use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Mutex, assert_unlocked};
 use hal_core::{
     BufferParams, CommandBuffer, Deadline, Device, DeviceParams, Error, ErrorKind, Queue, QueueParams,
     Result, Semaphore, Submission,
@@ -335,4 +335,37 @@ fn loss() {
 fn two_devices() {
     let possible = Possible { devices: 2, host_signals: true, failures: true, loss: true, late_close: true };
     explore(move || run(possible));
+}
+
+/// The only handle of a semaphore is in a submission that no longer needs it: it goes, and takes with it what a callback
+/// owned, which may use the HAL.
+#[test]
+fn last_handles_in_submissions() {
+    struct Owned;
+
+    impl Drop for Owned {
+        fn drop(&mut self) {
+            assert_unlocked();
+        }
+    }
+
+    explore(|| {
+        let (device, _control) = mock::device(&DeviceParams::default());
+        let queue = device.create_queue(&QueueParams::default()).unwrap();
+        let gates: Vec<_> = (0..2).map(|_| device.create_semaphore(0).unwrap()).collect();
+        for gate in &gates {
+            let owned = Owned;
+            gate.on_reached(2, Box::new(move |_| drop(owned)));
+        }
+        let submission = gates.iter().fold(Submission::new(), |submission, gate| submission.wait(gate, 1));
+        let host = start(move || {
+            let [fails, reaches] = <[_; 2]>::try_from(gates).unwrap();
+            if chance(2) {
+                fails.fail(Error::new(ErrorKind::Aborted, "by the host"));
+            }
+            reaches.signal(1).unwrap();
+        });
+        queue.submit(submission).unwrap();
+        host.join().unwrap();
+    });
 }

@@ -71,15 +71,16 @@ impl<N: Native> Node<N> {
         pending.place = place;
     }
 
-    /// Remembers a registration, so that failing can take it back.
-    pub(super) fn registered(&self, point: SemaphorePoint, timepoint: TimepointId) {
+    /// Remembers a registration, so that failing can take it back. Gives back the point where it has failed already.
+    pub(super) fn registered(&self, point: SemaphorePoint, timepoint: TimepointId) -> Option<SemaphorePoint> {
         let mut pending = self.pending.lock();
         if pending.work.is_some() {
             pending.registrations.push((point, timepoint));
-            return;
+            return None;
         }
         drop(pending);
         self.unregister(&point, timepoint);
+        Some(point)
     }
 
     fn unregister(&self, point: &SemaphorePoint, timepoint: TimepointId) {

@@ -119,6 +119,8 @@ impl<N: Native> QueueCore<N> {
     ) -> Result<SubmissionId> {
         let mut worklist = Worklist::default();
         let mut resolved: SmallVec<[Resolution; 4]> = SmallVec::new();
+        // Dropped outside the lock: this may be their last handle, and a callback owns whatever its author put into it.
+        let mut needless: SmallVec<[SemaphorePoint; 4]> = SmallVec::new();
         let node = work.node.clone();
         let dependencies = work.dependencies.clone();
         let id = {
@@ -132,12 +134,16 @@ impl<N: Native> QueueCore<N> {
             for wait in unmet {
                 let Some(timeline) = TimelineSemaphore::of(&*wait.semaphore) else { continue };
                 match timeline.register(wait.value, self.core.id, &dependant) {
-                    Ok(timepoint) => node.registered(wait, timepoint),
-                    Err(resolution) => resolved.push(resolution),
+                    Ok(timepoint) => needless.extend(node.registered(wait, timepoint)),
+                    Err(resolution) => {
+                        resolved.push(resolution);
+                        needless.push(wait);
+                    }
                 }
             }
             id
         };
+        drop(needless);
         for resolution in resolved {
             match resolution {
                 Resolution::Issued(point) => Dependant::issued(node.clone(), &point, &mut worklist),
