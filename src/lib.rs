@@ -96,3 +96,8 @@ pub fn open_default() -> Result<Arc<dyn Device>> {
     }
     Err(Error::new(ErrorKind::Unavailable, format!("no device can be opened; {}", reasons.join("; "))))
 }
+
+/// The example of the README is a test.
+#[cfg(all(doctest, feature = "cuda", feature = "soft"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
