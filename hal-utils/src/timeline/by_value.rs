@@ -1,6 +1,10 @@
 //! An ordered set of waiters: first by value, then by age. Adding, taking the first and taking any one back cost
 //! O(log n), and memory once grown is used again.
 //!
+//! After a burst it is given back. A review looks whenever the set is empty, or has been taken from as often as it has
+//! slots: what neither of the last two reviews saw in use goes, beyond a small number that stays. So a lone burst is
+//! paid for by itself, and one that recurs finds its memory the second time.
+//!
 //! A binary heap of keys, and slots that know where in the heap their key is. `std::collections::BinaryHeap` cannot take
 //! one out of the middle, and `BTreeMap` frees its nodes as it empties and allocates them again.
 
@@ -8,6 +12,8 @@ use hal_core::TimepointId;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
+/// Slots that are always kept.
+const KEPT: usize = 256;
 
 pub(super) struct ByValue<T> {
     /// A binary heap, smallest first.
@@ -16,6 +22,18 @@ pub(super) struct ByValue<T> {
     /// Head of the list of free slots.
     free: u32,
     next_age: u64,
+    usage: Usage,
+}
+
+/// How much was needed of late.
+#[derive(Default)]
+struct Usage {
+    /// Most at a time since the last review.
+    peak: usize,
+    /// The same for the time before.
+    peak_before: usize,
+    /// Taken out since the last review.
+    taken: usize,
 }
 
 enum Slot<T> {
@@ -25,7 +43,7 @@ enum Slot<T> {
 
 impl<T> Default for ByValue<T> {
     fn default() -> Self {
-        ByValue { heap: Vec::new(), slots: Vec::new(), free: NONE, next_age: 0 }
+        ByValue { heap: Vec::new(), slots: Vec::new(), free: NONE, next_age: 0, usage: Usage::default() }
     }
 }
 
@@ -49,6 +67,7 @@ impl<T> ByValue<T> {
         self.next_age += 1;
         let timepoint = TimepointId { value, age: self.next_age, slot };
         self.heap.push(timepoint);
+        self.usage.peak = self.usage.peak.max(self.heap.len());
         self.rise(place as usize);
         timepoint
     }
@@ -75,6 +94,10 @@ impl<T> ByValue<T> {
             let place = self.rise(place);
             self.sink(place);
         }
+        self.usage.taken += 1;
+        if self.heap.is_empty() || self.usage.taken >= self.slots.len() {
+            self.review();
+        }
         match taken {
             Slot::Taken { item, .. } => Some(item),
             Slot::Free { .. } => None,
@@ -85,6 +108,35 @@ impl<T> ByValue<T> {
         match self.slots.get_mut(timepoint.slot as usize)? {
             Slot::Taken { place, item } if self.heap[*place as usize] == timepoint => Some(item),
             _ => None,
+        }
+    }
+
+    fn review(&mut self) {
+        let Usage { peak, peak_before, .. } = self.usage;
+        self.usage = Usage { peak: self.heap.len(), peak_before: peak, taken: 0 };
+        let wanted = KEPT.max(2 * peak.min(peak_before));
+        if self.slots.len() > wanted {
+            self.give_back(wanted);
+        }
+    }
+
+    /// Shortens to `wanted` slots, or to the last one taken: those in between cannot move, since timepoints name them.
+    #[cold]
+    fn give_back(&mut self, wanted: usize) {
+        let last = self.slots.iter().rposition(|slot| matches!(slot, Slot::Taken { .. }));
+        let kept = wanted.max(last.map_or(0, |last| last + 1));
+        if kept >= self.slots.len() {
+            return;
+        }
+        self.slots.truncate(kept);
+        self.slots.shrink_to_fit();
+        self.heap.shrink_to(kept);
+        // Low ones first from here on, so that the end stays free.
+        self.free = NONE;
+        for (index, slot) in self.slots.iter_mut().enumerate().rev() {
+            if let Slot::Free { next } = slot {
+                *next = std::mem::replace(&mut self.free, index as u32);
+            }
         }
     }
 
@@ -196,5 +248,94 @@ mod tests {
             while set.take_first(u64::MAX).is_some() {}
         }
         assert_eq!(set.slots.len(), 8);
+    }
+
+    fn burst(set: &mut ByValue<u64>, size: u64) {
+        for value in 0..size {
+            set.insert(value, value);
+        }
+        for value in 0..size {
+            assert_eq!(set.take_first(u64::MAX), Some(value));
+        }
+    }
+
+    #[test]
+    fn a_burst_gives_its_memory_back() {
+        let mut set = ByValue::default();
+        burst(&mut set, 100_000);
+        assert!(set.slots.capacity() <= KEPT && set.heap.capacity() <= KEPT);
+    }
+
+    #[test]
+    fn bursts_that_recur_keep_their_memory_and_lose_it_when_they_stop() {
+        let mut set = ByValue::default();
+        burst(&mut set, 10_000);
+        burst(&mut set, 10_000);
+        let memory = (set.slots.as_ptr(), set.heap.as_ptr());
+        for _ in 0..10 {
+            burst(&mut set, 10_000);
+            burst(&mut set, 9_000);
+            assert_eq!((set.slots.as_ptr(), set.heap.as_ptr()), memory);
+        }
+        burst(&mut set, 1);
+        burst(&mut set, 1);
+        assert!(set.slots.capacity() <= KEPT && set.heap.capacity() <= KEPT);
+    }
+
+    #[test]
+    fn small_sets_never_move() {
+        let mut set = ByValue::default();
+        burst(&mut set, KEPT as u64);
+        let memory = (set.slots.as_ptr(), set.heap.as_ptr());
+        for size in [1, 7, 0, 200, 1, 1, KEPT as u64, 3] {
+            burst(&mut set, size);
+            assert_eq!((set.slots.as_ptr(), set.heap.as_ptr()), memory);
+        }
+    }
+
+    #[test]
+    fn one_that_stays_does_not_keep_the_memory_of_those_after_it() {
+        let mut set = ByValue::default();
+        let stays = set.insert(u64::MAX, 0);
+        for value in 0..10_000 {
+            set.insert(value, value);
+        }
+        while set.take_first(u64::MAX - 1).is_some() {}
+        assert!(set.slots.len() > KEPT);
+        // Two reviews' worth of use that is small.
+        for value in 0..30_000 {
+            set.insert(value, value);
+            set.take_first(value);
+        }
+        assert!(set.slots.capacity() <= KEPT && set.heap.capacity() <= KEPT);
+        assert_eq!(set.take(stays), Some(0));
+    }
+
+    #[test]
+    fn timepoints_stay_good_when_memory_goes() {
+        for seed in 1..=20 {
+            let mut random = Random(seed);
+            let (mut set, mut kept) = (ByValue::default(), Vec::new());
+            for round in 0..20 {
+                let size = if round % 3 == 0 { 3000 } else { 10 };
+                let mut passing = Vec::new();
+                for item in 0..size {
+                    let timepoint = set.insert(random.below(100), item);
+                    if random.below(500) == 0 {
+                        kept.push((timepoint, item));
+                    } else {
+                        passing.push(timepoint);
+                    }
+                }
+                for timepoint in passing {
+                    assert!(set.take(timepoint).is_some());
+                    assert_eq!(set.take(timepoint), None);
+                }
+            }
+            for (timepoint, item) in kept {
+                assert_eq!(set.take(timepoint), Some(item));
+            }
+            assert_eq!(set.len(), 0);
+        }
     }
 }

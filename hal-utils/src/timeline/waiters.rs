@@ -63,6 +63,9 @@ impl Waiter {
 /// front, and few at a time.
 type Points = VecDeque<(u64, Arc<dyn DevicePoint>)>;
 
+/// Room for points that an empty list keeps: more than are on their way at a time in the steady state.
+const MOST_POINTS_KEPT: usize = 4096;
+
 #[derive(Default)]
 pub(super) struct State {
     /// Woken only by signals and failures.
@@ -91,6 +94,9 @@ impl State {
     }
 
     pub(super) fn insert_point(&mut self, value: u64, point: Arc<dyn DevicePoint>) {
+        if self.points.back().is_none_or(|(last, _)| *last <= value) {
+            return self.points.push_back((value, point));
+        }
         let place = self.points.partition_point(|(other, _)| *other <= value);
         self.points.insert(place, (value, point));
     }
@@ -106,7 +112,11 @@ impl State {
         if *first > value {
             return None;
         }
-        self.points.pop_front().map(|(_, point)| point)
+        let first = self.points.pop_front();
+        if self.points.is_empty() && self.points.capacity() > MOST_POINTS_KEPT {
+            self.points = Points::new();
+        }
+        first.map(|(_, point)| point)
     }
 
     pub(super) fn take_dependant(&mut self, value: u64, device: DeviceId) -> Option<Arc<dyn Dependant>> {
