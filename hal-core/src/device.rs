@@ -127,7 +127,7 @@ pub struct DeviceParams {
     pub watchdog: Option<Duration>,
     /// Called once if the device is lost, before any wait sees the loss. Must not block.
     pub on_lost: Option<Observer<Error>>,
-    /// Called when the device could not free everything as it closed.
+    /// Called when the device could not free everything as it closed, and again if what outlived it cannot be freed.
     pub on_teardown: Option<Observer<TeardownReport>>,
 }
 

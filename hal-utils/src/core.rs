@@ -6,12 +6,12 @@
 use crate::context::Current;
 use crate::deferred_work_queue::{CompletionInbox, Counters, Node, QueueCore, Work, WorkerInbox};
 use crate::event_pool::EventPool;
-use crate::native::Native;
+use crate::native::{Native, is_teardown};
 use crate::recycle::{Boxes, Shared};
 use crate::streams::Streams;
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, Rank, Weak};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, Rank, Weak, assert_unlocked};
 use crate::timeline::TimelineSemaphore;
-use hal_core::{DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, Result};
+use hal_core::{DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, Result, TeardownReport};
 
 /// Ended submissions whose memory is kept. More are freed, and allocated again when needed.
 const KEPT: usize = 1024;
@@ -30,10 +30,12 @@ pub(crate) struct Core<N: Native> {
     /// Everything that must hear of the device's end.
     pub(crate) members: Mutex<Members<N>>,
     lost: OnceLock<Error>,
+    /// The driver is being torn down: nothing is asked of it any more.
+    gone: AtomicBool,
     issuing: AtomicUsize,
     closed: AtomicBool,
-    /// Frees that the driver refused, for the teardown report.
-    failures: Mutex<Vec<Error>>,
+    /// Frees that the driver refused, for the teardown report; `None` once that has been made.
+    failures: Mutex<Option<Vec<Error>>>,
 }
 
 /// Weak, and swept as it grows: what is dropped need not report here.
@@ -61,9 +63,10 @@ impl<N: Native> Core<N> {
                 Members { end: None, queues: Vec::new(), semaphores: Vec::new() },
             ),
             lost: OnceLock::new(),
+            gone: AtomicBool::new(false),
             issuing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
-            failures: Mutex::default(),
+            failures: Mutex::new(Some(Vec::new())),
             params,
         })
     }
@@ -76,9 +79,22 @@ impl<N: Native> Core<N> {
         self.native.info()
     }
 
+    /// Whether the driver is being torn down: nothing is asked of it any more, and what it gave goes with it.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
+    /// Makes the device current on this thread, unless its driver is being torn down.
+    pub(crate) fn enter(&self) -> Result<Current<'_, N>> {
+        if self.is_gone() {
+            self.alive()?;
+        }
+        Current::enter(&self.native)
+    }
+
     /// Runs with the device current on this thread, and puts back what was.
     pub(crate) fn with_current<R>(&self, run: impl FnOnce(&N) -> Result<R>) -> Result<R> {
-        let _current = Current::enter(&self.native)?;
+        let _current = self.enter()?;
         run(&self.native)
     }
 
@@ -114,9 +130,15 @@ impl<N: Native> Core<N> {
 
     /// As [`inspect`](Core::inspect), for an error.
     pub(crate) fn observe(&self, error: &Error) {
-        if error.kind() == ErrorKind::DeviceLost && self.lost.set(error.clone()).is_ok() {
+        if error.kind() != ErrorKind::DeviceLost {
+            return;
+        }
+        if self.lost.set(error.clone()).is_ok() {
             // The completion thread tells everybody, in order; see `deferred_work_queue::failure`.
             self.completion.kick();
+        }
+        if error.native().is_some_and(|native| is_teardown(native.code)) {
+            self.gone.store(true, Ordering::Release);
         }
     }
 
@@ -124,13 +146,30 @@ impl<N: Native> Core<N> {
     pub(crate) fn note(&self, result: Result<()>) {
         let Err(error) = result else { return };
         self.observe(&error);
-        if error.kind() != ErrorKind::DeviceLost {
-            self.failures.lock().push(error);
+        if error.kind() == ErrorKind::DeviceLost {
+            return;
+        }
+        if let Some(failures) = &mut *self.failures.lock() {
+            failures.push(error);
+            return;
+        }
+        // Of something that outlived the device.
+        self.report(Vec::new(), vec![error]);
+    }
+
+    /// Reports what could not be freed until now; what fails later is reported as it does.
+    pub(crate) fn report_teardown(&self, abandoned: Vec<String>) {
+        let failures = self.failures.lock().take().unwrap_or_default();
+        if !abandoned.is_empty() || !failures.is_empty() {
+            self.report(abandoned, failures);
         }
     }
 
-    pub(crate) fn take_failures(&self) -> Vec<Error> {
-        std::mem::take(&mut *self.failures.lock())
+    fn report(&self, abandoned: Vec<String>, failures: Vec<Error>) {
+        if let Some(observer) = &self.params.on_teardown {
+            assert_unlocked();
+            observer(&TeardownReport { device: self.info().uri(), abandoned, failures });
+        }
     }
 
     pub(crate) fn is_closed(&self) -> bool {

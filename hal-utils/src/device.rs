@@ -2,7 +2,6 @@
 
 use crate::buffer::DeviceBuffer;
 use crate::command_buffer::{self, StreamCommandBuffer};
-use crate::context::Current;
 use crate::core::Core;
 use crate::deferred_work_queue::{self, QueueCore, cancel_unissued, run_completion, run_worker};
 use crate::executable::Module;
@@ -16,7 +15,7 @@ use hal_core::{
     Argument, Buffer, BufferParams, BufferRef, Command, CommandBuffer, CommandList, Deadline, Device,
     DeviceCounters, DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, EventFd, Executable,
     ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, Queue,
-    QueueParams, Result, Semaphore, SemaphorePoint, TeardownReport, validate,
+    QueueParams, Result, Semaphore, SemaphorePoint, validate,
 };
 use std::any::Any;
 use std::fmt;
@@ -76,7 +75,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
 fn finish<N: Native>(core: &Arc<Core<N>>) {
     let abandoned = run_completion(core);
     core.set_closed();
-    let current = Current::enter(core.native());
+    let current = core.inspect(core.enter());
     // In any case: an event that a kept node owns holds the core.
     core.nodes.clear();
     match current {
@@ -89,12 +88,7 @@ fn finish<N: Native>(core: &Arc<Core<N>>) {
         }
         Err(error) => core.note(Err(error)),
     }
-    let report = TeardownReport { device: core.info().uri(), abandoned, failures: core.take_failures() };
-    if (!report.abandoned.is_empty() || !report.failures.is_empty())
-        && let Some(observer) = &core.params.on_teardown
-    {
-        observer(&report);
-    }
+    core.report_teardown(abandoned);
 }
 
 impl<N: Native> Drop for Lifeline<N> {

@@ -42,6 +42,9 @@ impl<N: Native> EventPool<N> {
     /// The device is current.
     pub(crate) unsafe fn drain(&self, core: &Core<N>) {
         while let Some(event) = self.take() {
+            if core.is_gone() {
+                return;
+            }
             // SAFETY: it was idle, and is nobody's now.
             core.note(unsafe { core.native().event_destroy(event) });
             self.existing.fetch_sub(1, Ordering::Relaxed);

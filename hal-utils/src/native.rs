@@ -360,6 +360,11 @@ pub fn status_kind(code: i64) -> ErrorKind {
     }
 }
 
+/// Whether a status says that the driver is being torn down: it must not be called any more.
+pub fn is_teardown(code: i64) -> bool {
+    matches!(code, 4 | 709)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -85,6 +85,9 @@ impl<N: Native> Streams<N> {
     pub(crate) unsafe fn drain(&self, core: &Core<N>) {
         let idle: Vec<_> = self.state.lock().streams.extract_if(.., |entry| entry.users == 0).collect();
         for entry in idle {
+            if core.is_gone() {
+                return;
+            }
             // SAFETY: it was idle, and is nobody's now.
             core.note(unsafe { core.native().stream_destroy(entry.stream) });
         }

@@ -11,7 +11,6 @@ use super::issue;
 use super::node::Node;
 use super::queue_core::{InFlight, QueueCore};
 use super::states::{Ready, Work};
-use crate::context::Current;
 use crate::core::Core;
 use crate::event_pool::PooledEvent;
 use crate::native::{Handle, Native, Progress};
@@ -106,7 +105,7 @@ pub(crate) unsafe fn import_event<N: Native>(
     // Nobody holds it; it is its one submission's from the start.
     core.streams.abandon();
     let ready = Ready(queue.import(point));
-    match Current::enter(core.native()) {
+    match core.enter() {
         // SAFETY: the event lives, by contract.
         Ok(_current) => unsafe { issue::issue_after(ready, Some(event)) },
         Err(error) => issue::no_context(ready, error),

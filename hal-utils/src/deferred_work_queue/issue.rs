@@ -144,6 +144,26 @@ unsafe fn hand_over<N: Native>(
     // Before the work: what fails here costs nothing.
     // SAFETY: the device is current.
     let event = unsafe { PooledEvent::acquire(core) }?;
+    // SAFETY: the device is current.
+    let put = unsafe { put_work(queue, work, event.handle(), foreign, touched) };
+    // Looked at while the event lives: a driver that is being torn down must not be asked to destroy it.
+    core.inspect(put)?;
+    Ok(event)
+}
+
+/// The work itself, and the record of its end.
+///
+/// # Safety
+/// The device is current.
+unsafe fn put_work<N: Native>(
+    queue: &Arc<QueueCore<N>>,
+    work: &Work<N>,
+    event: N::Event,
+    foreign: Option<N::Event>,
+    touched: &mut bool,
+) -> Result<()> {
+    let core = &queue.core;
+    let native = core.native();
     if let Some(event) = foreign {
         core.counters.device_waits.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the device is current; the event lives, by contract.
@@ -162,8 +182,7 @@ unsafe fn hand_over<N: Native>(
         unsafe { commands.replay(native, queue.stream, &execute.bindings, touched) }?;
     }
     // SAFETY: the device is current.
-    unsafe { native.event_record(event.handle(), queue.stream) }?;
-    Ok(event)
+    unsafe { native.event_record(event, queue.stream) }
 }
 
 /// Tells the signalled semaphores that the device has it, and so the dependants on this device.

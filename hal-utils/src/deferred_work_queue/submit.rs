@@ -4,7 +4,6 @@ use super::issue;
 use super::node::Node;
 use super::queue_core::{InFlight, QueueCore};
 use super::states::{Ready, Work};
-use crate::context::Current;
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};
 use crate::timeline::{Dependant, Resolution, TimelineSemaphore, Worklist};
@@ -95,7 +94,7 @@ impl<N: Native> QueueCore<N> {
     }
 
     fn issue_inline(self: &Arc<Self>, ready: Ready<N>) {
-        match Current::enter(self.core.native()) {
+        match self.core.enter() {
             Ok(_current) => {
                 self.core.counters.issued_inline.fetch_add(1, Ordering::Relaxed);
                 issue::issue(ready);

@@ -2,7 +2,6 @@
 
 use super::issue;
 use super::queue_core::QueueCore;
-use crate::context::Current;
 use crate::core::Core;
 use crate::native::Native;
 use crate::sync::{Arc, Condvar, Mutex};
@@ -90,7 +89,7 @@ fn drain<N: Native>(core: &Arc<Core<N>>, queue: &Arc<QueueCore<N>>) {
         state.draining = true;
     }
     // Entered per drain rather than once: what runs on this thread in between may be a callback of the user's.
-    let current = Current::enter(core.native());
+    let current = core.enter();
     loop {
         let ready = {
             let mut state = queue.state.lock();
