@@ -9,7 +9,6 @@ use super::issue::fail_issued;
 use super::lanes::Lanes;
 use super::states::Issued;
 use super::watchdog::Watchdog;
-use crate::context::Current;
 use crate::core::Core;
 use crate::native::{Native, Progress};
 use crate::sync::{Arc, Condvar, Mutex, assert_unlocked, thread};
@@ -19,6 +18,8 @@ use std::time::Duration;
 
 /// Looks without a pause before the pauses begin.
 const EAGER_LOOKS: u32 = 16;
+/// Looks in a row that the driver may refuse before what is issued counts as failed.
+const BLIND_LOOKS: u32 = 32;
 /// The first pause.
 const FIRST_PAUSE: Duration = Duration::from_micros(5);
 
@@ -108,7 +109,7 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
     let mut arrived: Vec<Issued<N>> = Vec::new();
     let mut loss = Loss::default();
     let mut watchdog = core.params.watchdog.map(Watchdog::new);
-    let mut looks = 0;
+    let (mut looks, mut blind) = (0, 0);
     loop {
         // Before the inbox: what was being issued as the device was lost has then arrived.
         let lost = core.lost().filter(|_| core.nobody_issues());
@@ -141,7 +142,7 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
         }
         if let Some(lost) = lost {
             loss.deliver(core, &mut lanes, lost);
-        } else if core.lost().is_none() && pass(core, &mut lanes) {
+        } else if core.lost().is_none() && pass(core, &mut lanes, &mut blind) {
             looks = 0;
         }
         if let Some(watchdog) = &mut watchdog {
@@ -149,6 +150,8 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
         }
         if let Some(deadline) = exit
             && (lanes.is_empty() || deadline.has_passed())
+            // A loss found just now says more than that time was up, and frees what the device had.
+            && (core.lost().is_none() || loss.delivered)
             && core.completion.end()
         {
             return abandon(lanes);
@@ -159,16 +162,26 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
     }
 }
 
-/// Looks at every lane once, and retires what is done. Returns whether anything was.
-fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Lanes<N>) -> bool {
-    let current = match core.inspect(Current::enter(core.native())) {
+/// Looks at every lane once, and retires what is done. Returns whether anything was. `blind` counts the looks in a row
+/// that the driver has refused.
+fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Lanes<N>, blind: &mut u32) -> bool {
+    let current = match core.inspect(core.enter()) {
         Ok(current) => current,
-        // Not lost, and yet not to be had: look again after a pause.
-        Err(_) => return false,
+        // Not lost, and yet not to be had: look again after a pause, but not for ever.
+        Err(error) => {
+            *blind += 1;
+            return *blind > BLIND_LOOKS
+                && core.lost().is_none()
+                && fail_first(lanes.iter_mut().flat_map(|lane| lane.issued.iter_mut()), &error);
+        }
     };
+    *blind = 0;
     let mut progress = false;
     for lane in lanes.iter_mut() {
         while let Some(oldest) = lane.issued.front_mut() {
+            if core.is_gone() {
+                return progress;
+            }
             // SAFETY: the device is current.
             match unsafe { look(core, oldest) } {
                 Look::Running => break,
@@ -178,10 +191,7 @@ fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Lanes<N>) -> bool {
                         // Delivered by the caller, to everybody, in order.
                         return progress;
                     }
-                    if oldest.0.node.failure().is_none() {
-                        fail_issued(oldest, error);
-                        progress = true;
-                    }
+                    progress |= fail_first(lane.issued.iter_mut(), &error);
                     break;
                 }
                 Look::Inherited(error) => {
@@ -201,6 +211,15 @@ fn pass<N: Native>(core: &Arc<Core<N>>, lanes: &mut Lanes<N>) -> bool {
     drop(current);
     lanes.sweep();
     progress
+}
+
+/// Fails the first that has not failed yet: if the driver does not say how it ended, nobody can count on it. Those behind
+/// it have their own chance. Returns whether there was one.
+fn fail_first<'a, N: Native>(mut issued: impl Iterator<Item = &'a mut Issued<N>>, error: &Error) -> bool {
+    let Some(first) = issued.find(|issued| issued.0.node.failure().is_none()) else { return false };
+    let error = inherited(first).unwrap_or(error).clone();
+    fail_issued(first, error);
+    true
 }
 
 /// The failure of something it waits for on the device.
