@@ -34,8 +34,12 @@ mod timeline;
 
 #[cfg(test)]
 mod mock;
-#[cfg(all(test, not(any(hal_loom, hal_shuttle))))]
+#[cfg(not(any(hal_loom, hal_shuttle)))]
+#[cfg(test)]
 mod oracle;
+#[cfg(not(any(hal_loom, hal_shuttle)))]
+#[cfg(test)]
+mod sweep;
 
 pub use driver::SharedDriver;
 pub use timeline::TimelineSemaphore;

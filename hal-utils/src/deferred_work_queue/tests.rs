@@ -452,6 +452,70 @@ fn closing_gives_up_at_its_limit_and_says_so() {
 }
 
 #[test]
+fn what_is_given_up_fails_its_signals() {
+    let bench =
+        Bench::with(DeviceParams { teardown_limit: Duration::from_millis(10), ..DeviceParams::default() });
+    bench.control.hold();
+    let (queue, done) = (bench.queue(), bench.semaphore());
+    queue.submit(Submission::new().execute(&bench.fills([1])).signal(&done, 1)).unwrap();
+    drop(queue);
+    drop(bench);
+    assert_eq!(done.query().unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+/// Neither the event nor the stream tells anything any more, or the device cannot even be made current.
+#[test]
+fn waits_end_though_the_driver_never_says_how_work_ended() {
+    for calls in [&["event_query", "stream_query"][..], &["enter"]] {
+        let bench = Bench::with(DeviceParams {
+            teardown_limit: Duration::from_millis(10),
+            ..DeviceParams::default()
+        });
+        bench.control.hold();
+        let (queue, first, second) = (bench.queue(), bench.semaphore(), bench.semaphore());
+        queue.submit(Submission::new().execute(&bench.fills([1])).signal(&first, 1)).unwrap();
+        queue.submit(Submission::new().execute(&bench.fills([2])).signal(&second, 1)).unwrap();
+        calls.iter().for_each(|call| bench.control.fail(call, 1, 999, true));
+        for semaphore in [&first, &second] {
+            assert_eq!(semaphore.wait(1, soon()).unwrap_err().native().unwrap().code, 999);
+        }
+        assert_eq!(bench.control.live_allocations(), 2);
+    }
+}
+
+#[test]
+fn a_driver_that_is_being_torn_down_is_not_called_again() {
+    for call in ["allocate", "fill", "record", "event_create"] {
+        let bench = Bench::with(DeviceParams { event_pool_capacity: 0, ..DeviceParams::default() });
+        let (queue, done) = (bench.queue(), bench.semaphore());
+        let work = bench.fills([1, 2]);
+        bench.control.fail(call, 1, 4, false);
+        let refused = bench.device.allocate_buffer(&BufferParams::device_local(64)).is_err();
+        let submission = Submission::new().execute(&work).signal(&done, 1);
+        assert_eq!(queue.submit(submission).is_err(), refused, "{call}");
+        assert_eq!(done.wait(1, soon()).unwrap_err().kind(), ErrorKind::DeviceLost, "{call}");
+        let control = bench.control.clone();
+        drop((bench, queue, work));
+        assert!(control.violations().is_empty(), "{call}: {:?}", control.violations());
+    }
+}
+
+#[test]
+fn what_outlives_the_device_and_cannot_be_freed_is_reported() {
+    let (send, receive) = std::sync::mpsc::channel();
+    let bench = Bench::with(DeviceParams {
+        on_teardown: Some(Arc::new(move |report| send.send(report.failures.len()).unwrap())),
+        ..DeviceParams::default()
+    });
+    let buffer = bench.buffer();
+    bench.control.fail("free", 1, 1, false);
+    drop(bench);
+    assert!(receive.try_recv().is_err());
+    drop(buffer);
+    assert_eq!(receive.try_recv(), Ok(1));
+}
+
+#[test]
 fn a_device_may_be_dropped_in_a_callback() {
     let bench = Bench::new();
     let (queue, done) = (bench.queue(), bench.semaphore());

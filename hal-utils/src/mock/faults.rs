@@ -48,9 +48,9 @@ pub(super) struct Faults {
     hit: Option<&'static str>,
     /// Every call returns this.
     pub(super) sticky: Option<i64>,
-    pub(super) calls: u64,
     pub(super) counted: u64,
     pub(super) delivered: u64,
+    pub(super) first_failed: Option<&'static str>,
     /// The last counted call was `enter`.
     entered: bool,
 }
@@ -83,7 +83,6 @@ impl Faults {
 
     /// Looks at a call. `repeated`: it is a look at work that has been looked at before.
     pub(super) fn judge(&mut self, call: &'static str, repeated: bool) -> Verdict {
-        self.calls += 1;
         let again = call == "enter" && self.entered;
         let counts = !repeated && !again;
         if counts {
@@ -91,13 +90,18 @@ impl Faults {
             self.entered = call == "enter";
         }
         if let Some(code) = self.sticky {
-            self.delivered += 1;
+            self.deliver(call);
             return Verdict::Fail(code);
         }
         if let Some(code) = self.named(call) {
             return Verdict::Fail(code);
         }
         self.injected(call, counts)
+    }
+
+    pub(super) fn deliver(&mut self, call: &'static str) {
+        self.delivered += 1;
+        self.first_failed.get_or_insert(call);
     }
 
     /// Whether the injected failure is more than a single one.
@@ -137,7 +141,7 @@ impl Faults {
         self.hit.get_or_insert(call);
         match injection.timing {
             Timing::Immediate => {
-                self.delivered += 1;
+                self.deliver(call);
                 Verdict::Fail(injection.code)
             }
             Timing::Deferred => Verdict::Defer(injection.code, injection.reach),

@@ -9,14 +9,14 @@
 //! | which call fails, how | `faults` |
 //! | the calls | `native` |
 
-#![allow(dead_code, reason = "scenarios to come")]
+#![cfg_attr(any(hal_loom, hal_shuttle), allow(dead_code, reason = "models use a part of it"))]
 
 mod faults;
 mod native;
 mod state;
 mod streams;
 
-#[allow(unused_imports, reason = "scenarios to come")]
+#[cfg_attr(any(hal_loom, hal_shuttle), allow(unused_imports, reason = "models use a part of it"))]
 pub(crate) use {
     faults::{Injection, Reach, Timing},
     state::Census,
@@ -77,14 +77,20 @@ impl Control {
         self.0.lock().faults.delivered
     }
 
+    /// The call that returned an injected status first.
+    pub(crate) fn first_failed(&self) -> Option<&'static str> {
+        self.0.lock().faults.first_failed
+    }
+
     /// The calls counted so far, see [`inject`](Control::inject).
     pub(crate) fn counted(&self) -> u64 {
         self.0.lock().faults.counted
     }
 
-    /// All calls so far, those of polling included.
-    pub(crate) fn calls(&self) -> u64 {
-        self.0.lock().faults.calls
+    /// Devices opened and let go of.
+    pub(crate) fn devices(&self) -> (u64, u64) {
+        let state = self.0.lock();
+        (state.opened, state.released)
     }
 
     /// Every call returns `code` from now on.
@@ -129,11 +135,13 @@ impl Control {
     }
 
     /// Whether a status that means loss has been returned.
+    #[cfg(hal_shuttle)]
     pub(crate) fn is_lost(&self) -> bool {
         self.0.lock().lost
     }
 
     /// Whether nothing holds the native device any more.
+    #[cfg(hal_shuttle)]
     pub(crate) fn is_released(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }

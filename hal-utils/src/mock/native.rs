@@ -20,12 +20,19 @@ pub(crate) struct MockDevice {
 
 impl MockDevice {
     pub(super) fn new(control: Control, info: DeviceInfo) -> Self {
+        control.0.lock().opened += 1;
         MockDevice { control, info }
     }
 
     fn state(&self) -> parking_lot::MutexGuard<'_, State> {
         sync::assert_unlocked();
         self.control.0.lock()
+    }
+}
+
+impl Drop for MockDevice {
+    fn drop(&mut self) {
+        self.control.0.lock().released += 1;
     }
 }
 

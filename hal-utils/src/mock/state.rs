@@ -5,6 +5,10 @@ use super::streams::{Op, Pace, Stream, Use};
 use crate::native::{Progress, status_kind};
 use hal_core::{Error, ErrorKind, NativeStatus, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::thread::ThreadId;
+
+/// The driver is gone.
+const TEARDOWN: i64 = 4;
 
 /// How many handles of each sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +52,10 @@ pub(super) struct State {
     pub(super) random: u64,
     /// For the next query of any stream.
     pub(super) anywhere: Option<(i64, Reach)>,
+    pub(super) opened: u64,
+    pub(super) released: u64,
+    /// Threads that have been told that the driver is being torn down, and must not call it again.
+    pub(super) dismissed: HashSet<ThreadId>,
     pub(super) refused: Census,
     pub(super) violations: Vec<String>,
 }
@@ -71,6 +79,14 @@ impl State {
         }
     }
 
+    /// Asks the faults what is to become of a call.
+    fn judge(&mut self, call: &'static str, repeated: bool) -> Verdict {
+        if self.dismissed.contains(&std::thread::current().id()) {
+            self.violation(format!("{call} after the driver has said that it is being torn down"));
+        }
+        self.faults.judge(call, repeated)
+    }
+
     pub(super) fn lose(&mut self, code: i64) {
         self.faults.sticky = Some(code);
         self.lost = true;
@@ -79,6 +95,9 @@ impl State {
     pub(super) fn error(&mut self, call: &'static str, code: i64) -> Error {
         if status_kind(code) == ErrorKind::DeviceLost {
             self.lost = true;
+        }
+        if code == TEARDOWN {
+            self.dismissed.insert(std::thread::current().id());
         }
         match call {
             "stream_destroy" => self.refused.streams += 1,
@@ -103,7 +122,7 @@ impl State {
         stream: Option<u64>,
         what: impl FnOnce(&mut State) -> T,
     ) -> Result<T> {
-        match self.faults.judge(call, false) {
+        match self.judge(call, false) {
             Verdict::Pass => {}
             Verdict::Fail(code) => return Err(self.error(call, code)),
             Verdict::Defer(code, reach) => self.defer(stream, code, reach),
@@ -122,7 +141,7 @@ impl State {
     /// A query, of a place in a stream.
     fn query(&mut self, call: &'static str, stream: u64, place: u64) -> Result<Progress> {
         let repeated = self.repeated(stream, place);
-        match self.faults.judge(call, repeated) {
+        match self.judge(call, repeated) {
             Verdict::Pass => {}
             Verdict::Fail(code) => return Err(self.error(call, code)),
             Verdict::Defer(code, reach) => {
@@ -137,7 +156,7 @@ impl State {
 
     /// A deferred failure comes to light. One that means loss is there to stay, if it is meant to stay at all.
     fn deferred(&mut self, call: &'static str, code: i64) -> Error {
-        self.faults.delivered += 1;
+        self.faults.deliver(call);
         let error = self.error(call, code);
         if self.lost && self.faults.stays() {
             self.faults.sticky = Some(code);
