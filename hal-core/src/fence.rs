@@ -14,6 +14,20 @@ use std::future::IntoFuture;
 /// assert!(fence.query().unwrap());
 /// fence.wait(Deadline::NOW).unwrap();
 /// ```
+///
+/// It can be awaited under any executor, with a deadline through the executor's timer:
+///
+/// ```
+/// use hal_core::Fence;
+/// use std::future::IntoFuture;
+/// use std::time::Duration;
+///
+/// # let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+/// # executor.block_on(async {
+/// let fence = Fence::new();
+/// tokio::time::timeout(Duration::from_secs(1), fence.into_future()).await.expect("in time").expect("no failure");
+/// # });
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Fence {
     points: SmallVec<[SemaphorePoint; 4]>,
@@ -85,6 +99,7 @@ impl IntoFuture for Fence {
 }
 
 /// Adds a point to a list that has one entry per semaphore.
+#[inline]
 pub(crate) fn insert<const N: usize>(points: &mut SmallVec<[SemaphorePoint; N]>, point: SemaphorePoint)
 where
     [SemaphorePoint; N]: smallvec::Array<Item = SemaphorePoint>,

@@ -81,11 +81,13 @@ pub struct SubmissionParts {
 
 impl Submission {
     /// Nothing: waits for nothing, does nothing, signals nothing.
+    #[inline]
     pub fn new() -> Self {
         Submission::default()
     }
 
     /// A name for error messages and reports.
+    #[inline]
     #[must_use]
     pub fn label(mut self, label: impl Into<Cow<'static, str>>) -> Self {
         self.label = Some(label.into());
@@ -93,6 +95,7 @@ impl Submission {
     }
 
     /// Starts only when `semaphore` has reached `value`. Of two waits for one semaphore the larger counts.
+    #[inline]
     #[must_use]
     pub fn wait(mut self, semaphore: &Arc<dyn Semaphore>, value: u64) -> Self {
         fence::insert(&mut self.waits, SemaphorePoint::new(semaphore, value));
@@ -100,12 +103,14 @@ impl Submission {
     }
 
     /// Executes a command buffer that uses no slots, after those named before.
+    #[inline]
     #[must_use]
     pub fn execute(self, commands: &Arc<dyn CommandBuffer>) -> Self {
         self.execute_with(commands, Vec::new())
     }
 
     /// Executes a command buffer with this binding table, after those named before.
+    #[inline]
     #[must_use]
     pub fn execute_with(mut self, commands: &Arc<dyn CommandBuffer>, bindings: Vec<BufferRange>) -> Self {
         self.work.push(Execute { commands: commands.clone(), bindings });
@@ -114,6 +119,7 @@ impl Submission {
 
     /// Raises `semaphore` to `value` when the work has ended; fails it if the work fails. Of two signals for one
     /// semaphore the larger counts. A payload already there or beyond stays as it is.
+    #[inline]
     #[must_use]
     pub fn signal(mut self, semaphore: &Arc<dyn Semaphore>, value: u64) -> Self {
         fence::insert(&mut self.signals, SemaphorePoint::new(semaphore, value));
@@ -121,6 +127,7 @@ impl Submission {
     }
 
     /// Takes it apart.
+    #[inline]
     pub fn into_parts(self) -> SubmissionParts {
         SubmissionParts { label: self.label, waits: self.waits, work: self.work, signals: self.signals }
     }

@@ -82,6 +82,22 @@ pub trait SemaphoreExt {
     /// semaphore.reached(3).await?;
     /// # Ok(()) }
     /// ```
+    ///
+    /// With a deadline, under tokio. The timer is the executor's; when it is faster, the future is dropped, and that is
+    /// all. (Without an executor, [`Semaphore::wait`] takes the deadline itself.)
+    ///
+    /// ```
+    /// use hal_core::{Error, ErrorKind, Result, Semaphore, SemaphoreExt};
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// async fn reached_within(semaphore: &Arc<dyn Semaphore>, value: u64, limit: Duration) -> Result<()> {
+    ///     match tokio::time::timeout(limit, semaphore.reached(value)).await {
+    ///         Ok(outcome) => outcome,
+    ///         Err(_elapsed) => Err(Error::new(ErrorKind::DeadlineExceeded, format!("value {value}"))),
+    ///     }
+    /// }
+    /// ```
     fn reached(&self, value: u64) -> Reached;
 }
 
@@ -102,11 +118,13 @@ pub struct SemaphorePoint {
 
 impl SemaphorePoint {
     /// The point at which `semaphore` reaches `value`.
+    #[inline]
     pub fn new(semaphore: &Arc<dyn Semaphore>, value: u64) -> Self {
         SemaphorePoint { semaphore: semaphore.clone(), value }
     }
 
     /// Whether both are points of one timeline.
+    #[inline]
     pub fn same_timeline(&self, other: &SemaphorePoint) -> bool {
         std::ptr::addr_eq(Arc::as_ptr(&self.semaphore), Arc::as_ptr(&other.semaphore))
     }

@@ -4,6 +4,7 @@ use crate::{
     Argument, Buffer, BufferParams, BufferRange, BufferRef, Command, DeviceId, Dispatch, Error, ErrorKind,
     Execute, Limits, QueueParams, Result, Submission,
 };
+use std::fmt::Display;
 
 /// Largest allocation that is passed on to a driver. Beyond it some drivers overflow in their own rounding.
 pub const MAX_BUFFER_SIZE: u64 = 1 << 47;
@@ -26,7 +27,7 @@ fn beyond(message: impl Into<String>) -> Error {
 ///
 /// # Errors
 /// `OutOfRange`.
-pub fn range(what: &str, offset: u64, length: u64, size: u64) -> Result<()> {
+pub fn range(what: impl Display, offset: u64, length: u64, size: u64) -> Result<()> {
     match offset.checked_add(length) {
         Some(end) if end <= size => Ok(()),
         Some(_) => Err(beyond(format!("{what} of {length} bytes at offset {offset} of {size} bytes"))),
@@ -40,7 +41,7 @@ pub fn range(what: &str, offset: u64, length: u64, size: u64) -> Result<()> {
 ///
 /// # Errors
 /// `InvalidArgument`.
-pub fn device(what: &str, found: DeviceId, expected: DeviceId) -> Result<()> {
+pub fn device(what: impl Display, found: DeviceId, expected: DeviceId) -> Result<()> {
     if found == expected {
         return Ok(());
     }
@@ -210,30 +211,33 @@ fn arguments(name: &str, arguments: &[Argument], dispatch: &Dispatch) -> Result<
 ///
 /// # Errors
 /// `InvalidArgument` or `OutOfRange`.
+#[inline]
 pub fn submission(submission: &Submission, queue_device: DeviceId) -> Result<()> {
-    for execute in &submission.work {
-        device("command buffer", execute.commands.device_id(), queue_device)?;
-        let needed = execute.commands.list().slots();
-        if execute.bindings.len() < needed.len() {
-            return Err(invalid(format!(
-                "a binding table of {} entries for a command buffer that uses {} slots",
-                execute.bindings.len(),
-                needed.len()
+    submission.work.iter().try_for_each(|execute| work(execute, queue_device))
+}
+
+fn work(execute: &Execute, queue_device: DeviceId) -> Result<()> {
+    device("command buffer", execute.commands.device_id(), queue_device)?;
+    let needed = execute.commands.list().slots();
+    if execute.bindings.len() < needed.len() {
+        return Err(invalid(format!(
+            "a binding table of {} entries for a command buffer that uses {} slots",
+            execute.bindings.len(),
+            needed.len()
+        )));
+    }
+    for (slot, binding) in execute.bindings.iter().enumerate() {
+        device(format_args!("binding {slot}"), binding.buffer.device_id(), queue_device)?;
+        range(format_args!("binding {slot}"), binding.offset, binding.length, binding.buffer.size())?;
+        if needed.get(slot).is_some_and(|&needed| binding.length < needed) {
+            return Err(beyond(format!(
+                "binding {slot} has {} bytes; the command buffer uses {}",
+                binding.length, needed[slot]
             )));
         }
-        for (slot, binding) in execute.bindings.iter().enumerate() {
-            device(&format!("binding {slot}"), binding.buffer.device_id(), queue_device)?;
-            range(&format!("binding {slot}"), binding.offset, binding.length, binding.buffer.size())?;
-            if needed.get(slot).is_some_and(|&needed| binding.length < needed) {
-                return Err(beyond(format!(
-                    "binding {slot} has {} bytes; the command buffer uses {}",
-                    binding.length, needed[slot]
-                )));
-            }
-        }
-        if !needed.is_empty() {
-            bound_copies(execute)?;
-        }
+    }
+    if !needed.is_empty() {
+        bound_copies(execute)?;
     }
     Ok(())
 }

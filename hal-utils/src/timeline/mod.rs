@@ -81,6 +81,7 @@ impl TimelineSemaphore {
     }
 
     /// The semaphore behind a trait object, if it is one of ours.
+    #[inline]
     pub(crate) fn of(semaphore: &dyn Semaphore) -> Option<&TimelineSemaphore> {
         semaphore.as_any().downcast_ref()
     }

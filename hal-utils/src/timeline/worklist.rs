@@ -23,15 +23,21 @@ pub(crate) trait Schedule: Send + Sync {
 #[must_use = "nothing in it has happened yet; call `settle`"]
 #[derive(Default)]
 pub(crate) struct Worklist {
+    queues: SmallVec<[Arc<dyn Schedule>; 2]>,
+    /// Nothing almost always, so that a submission that does not fail pays for no more than looking.
+    failures: Option<Failures>,
+}
+
+#[derive(Default)]
+struct Failures {
     semaphores: VecDeque<(Arc<dyn Semaphore>, Error)>,
-    queues: SmallVec<[Arc<dyn Schedule>; 4]>,
     /// Not idle before the failures of their submissions have been told.
     held: Vec<Arc<dyn Schedule>>,
 }
 
 impl Worklist {
     pub(crate) fn fail(&mut self, semaphore: Arc<dyn Semaphore>, error: Error) {
-        self.semaphores.push_back((semaphore, error));
+        self.failures.get_or_insert_default().semaphores.push_back((semaphore, error));
     }
 
     pub(crate) fn schedule(&mut self, queue: Arc<dyn Schedule>) {
@@ -43,15 +49,23 @@ impl Worklist {
 
     /// Keeps the queue busy until everything in here is done.
     pub(crate) fn hold(&mut self, queue: Arc<dyn Schedule>) {
-        if !self.held.last().is_some_and(|last| Arc::ptr_eq(last, &queue)) {
+        let held = &mut self.failures.get_or_insert_default().held;
+        if !held.last().is_some_and(|last| Arc::ptr_eq(last, &queue)) {
             queue.hold();
-            self.held.push(queue);
+            held.push(queue);
         }
     }
 
     /// Does everything, including what that adds.
-    pub(crate) fn settle(mut self) {
-        while let Some((semaphore, error)) = self.semaphores.pop_front() {
+    #[inline]
+    pub(crate) fn settle(self) {
+        if self.failures.is_some() || !self.queues.is_empty() {
+            self.settle_all();
+        }
+    }
+
+    fn settle_all(mut self) {
+        while let Some((semaphore, error)) = self.next_failure() {
             match TimelineSemaphore::of(&*semaphore) {
                 Some(timeline) => {
                     timeline.fail_into(error, &mut self);
@@ -64,8 +78,12 @@ impl Worklist {
         for queue in self.queues {
             queue.schedule();
         }
-        for queue in self.held {
+        for queue in self.failures.into_iter().flat_map(|failures| failures.held) {
             queue.release();
         }
+    }
+
+    fn next_failure(&mut self) -> Option<(Arc<dyn Semaphore>, Error)> {
+        self.failures.as_mut()?.semaphores.pop_front()
     }
 }
