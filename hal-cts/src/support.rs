@@ -1,11 +1,12 @@
 //! What cases have in common.
 
-use crate::kernels;
+use crate::{Failure, Outcome, kernels};
 use hal_core::{
     Buffer, BufferParams, CommandBuffer, CommandEncoder, Deadline, Device, Dispatch, Queue, Result,
     Semaphore, Submission,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
+use std::thread;
 use std::time::Duration;
 
 /// Long enough for anything that works, on a slow machine under load.
@@ -16,6 +17,73 @@ pub(crate) fn soon() -> Deadline {
 /// Short, for waits that are meant to time out.
 pub(crate) fn shortly() -> Deadline {
     Deadline::after(Duration::from_millis(5))
+}
+
+/// Queues of normal priority.
+pub(crate) fn queues(device: &Arc<dyn Device>, count: usize) -> Result<Vec<Arc<dyn Queue>>> {
+    (0..count).map(|_| device.create_queue(&Default::default())).collect()
+}
+
+/// Timelines at 0.
+pub(crate) fn timelines(device: &Arc<dyn Device>, count: usize) -> Result<Vec<Arc<dyn Semaphore>>> {
+    (0..count).map(|_| device.create_semaphore(0)).collect()
+}
+
+/// Polls until something holds that the HAL does on its own, with nothing to wait for.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) -> Outcome {
+    let deadline = soon();
+    while !holds() {
+        if deadline.has_passed() {
+            return Err(Failure::new(format!("not within 20 s: {what}")));
+        }
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+/// Runs one function on several threads at once, which get their number; the results in that order.
+#[track_caller]
+pub(crate) fn on_threads<T: Send>(count: usize, run: impl Fn(usize) -> Outcome<T> + Sync) -> Outcome<Vec<T>> {
+    let together = Barrier::new(count);
+    let joined: Vec<_> = thread::scope(|scope| {
+        let start = |number| {
+            let (together, run) = (&together, &run);
+            scope.spawn(move || {
+                together.wait();
+                run(number)
+            })
+        };
+        let threads: Vec<_> = (0..count).map(start).collect();
+        threads.into_iter().map(|thread| thread.join()).collect()
+    });
+    let panicked = |_| Err(Failure::new("a thread of the case panicked"));
+    joined.into_iter().map(|outcome| outcome.unwrap_or_else(panicked)).collect()
+}
+
+/// The same numbers in every run.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// A sequence of its own for each seed.
+    pub(crate) fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// Below a limit that is not 0.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+
+    /// In any order.
+    pub(crate) fn shuffled<T>(&mut self, things: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut things: Vec<T> = things.into_iter().collect();
+        for end in (1..things.len()).rev() {
+            things.swap(end, self.below(end + 1));
+        }
+        things
+    }
 }
 
 /// Numbers and their bytes.

@@ -13,14 +13,20 @@ macro_rules! suite {
 }
 
 mod binding;
+mod blocking;
 mod buffer;
 mod callback;
+mod counters;
 mod dispatch;
 mod executable;
 mod failure;
 mod fill;
 mod future;
+mod graph;
+mod handles;
+mod idle;
 mod kernel;
+mod lifetime;
 mod loss;
 mod order;
 mod properties;
@@ -28,14 +34,19 @@ mod queue;
 mod recording;
 mod selftest;
 mod semaphore;
+mod sequence;
+mod streams;
 mod transfer;
+mod values;
 mod waiting;
+mod width;
 
 /// Every case, in a stable order.
 pub fn cases() -> Vec<Case> {
     [
         properties::CASES,
         semaphore::CASES,
+        values::CASES,
         waiting::CASES,
         callback::CASES,
         future::CASES,
@@ -48,7 +59,16 @@ pub fn cases() -> Vec<Case> {
         dispatch::CASES,
         kernel::CASES,
         queue::CASES,
+        idle::CASES,
+        sequence::CASES,
         order::CASES,
+        blocking::CASES,
+        width::CASES,
+        graph::CASES,
+        counters::CASES,
+        streams::CASES,
+        lifetime::CASES,
+        handles::CASES,
         failure::CASES,
         loss::CASES,
     ]

@@ -1,8 +1,8 @@
-//! Queues: taking submissions, being idle, being dropped.
+//! Queues: what they take, and how they number it.
 
-use crate::support::{Gate, Gpu, Launch, Spinner, contents, host_buffer, record, shortly, soon};
-use crate::{Failure, Outcome, Requirement, kernels};
-use hal_core::{Deadline, Device, Dispatch, ErrorKind, QueueParams, QueuePriority, Submission};
+use crate::support::{Gate, contents, host_buffer, record, soon};
+use crate::{Failure, Outcome};
+use hal_core::{Device, QueueParams, QueuePriority, Submission};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
@@ -20,23 +20,10 @@ suite! { "queue",
         sequence_numbers_count_from_zero,
         sequence_numbers_are_the_queues_own,
         queues_have_numbers_of_their_own,
-        new_queue_is_idle,
-        blocked_queue_is_not_idle,
-        device_waits_for_all_queues,
         every_priority_works,
         hundred_queues_at_once,
         eight_threads_submit_to_one_queue,
         submit_does_not_wait_for_blocked_work,
-        dropped_queue_completes_its_work,
-        dropped_queue_completes_what_waits,
-        unused_stream_is_reused,
-        stream_is_reused_after_its_work,
-        busy_dropped_queue_is_outstanding,
-        queues_come_and_go,
-    ],
-    &[Requirement::Kernels] => [
-        queue_dropped_while_a_kernel_runs,
-        everything_dropped_right_after_submit,
     ],
 }
 
@@ -177,43 +164,6 @@ fn queues_have_numbers_of_their_own(device: &Arc<dyn Device>) -> Outcome {
     Ok(())
 }
 
-/// A queue that never had work.
-fn new_queue_is_idle(device: &Arc<dyn Device>) -> Outcome {
-    let queue = device.create_queue(&Default::default())?;
-    check!(queue.is_idle());
-    queue.wait_idle(Deadline::NOW)?;
-    Ok(())
-}
-
-/// Until its work has ended.
-fn blocked_queue_is_not_idle(device: &Arc<dyn Device>) -> Outcome {
-    let queue = device.create_queue(&Default::default())?;
-    let gate = Gate::new(device)?;
-    queue.submit(Submission::new().wait(gate.semaphore(), 1))?;
-    check!(!queue.is_idle());
-    check_err!(queue.wait_idle(Deadline::NOW), ErrorKind::DeadlineExceeded);
-    check_err!(queue.wait_idle(shortly()), ErrorKind::DeadlineExceeded);
-    gate.open()?;
-    queue.wait_idle(soon())?;
-    check!(queue.is_idle());
-    Ok(())
-}
-
-/// A device is idle when all its queues are.
-fn device_waits_for_all_queues(device: &Arc<dyn Device>) -> Outcome {
-    let queues = [device.create_queue(&Default::default())?, device.create_queue(&Default::default())?];
-    let gate = Gate::new(device)?;
-    for queue in &queues {
-        queue.submit(Submission::new().wait(gate.semaphore(), 1))?;
-    }
-    check_err!(device.wait_idle(Deadline::NOW), ErrorKind::DeadlineExceeded);
-    check_err!(device.wait_idle(shortly()), ErrorKind::DeadlineExceeded);
-    gate.open()?;
-    device.wait_idle(soon())?;
-    check!(queues.iter().all(|queue| queue.is_idle()));
-    Ok(())
-}
-
 /// Where a driver has no priorities they are all the same.
 fn every_priority_works(device: &Arc<dyn Device>) -> Outcome {
     let done = device.create_semaphore(0)?;
@@ -282,140 +232,5 @@ fn submit_does_not_wait_for_blocked_work(device: &Arc<dyn Device>) -> Outcome {
     check_eq!(done.query()?, 0);
     gate.open()?;
     done.wait(2000, soon())?;
-    Ok(())
-}
-
-/// What was submitted runs on.
-fn dropped_queue_completes_its_work(device: &Arc<dyn Device>) -> Outcome {
-    let queue = device.create_queue(&Default::default())?;
-    let buffer = host_buffer(device, &[0_u8; 1000])?;
-    let done = device.create_semaphore(0)?;
-    let commands = record(device, |encoder| (0..1000).try_for_each(|n| encoder.fill(&buffer, n, 1, &[1])))?;
-    queue.submit(Submission::new().execute(&commands).signal(&done, 1))?;
-    drop(queue);
-    done.wait(1, soon())?;
-    check!(contents::<u8>(&buffer)?.iter().all(|&byte| byte == 1));
-    Ok(())
-}
-
-/// Also what could not start yet.
-fn dropped_queue_completes_what_waits(device: &Arc<dyn Device>) -> Outcome {
-    let queue = device.create_queue(&Default::default())?;
-    let gate = Gate::new(device)?;
-    let done = device.create_semaphore(0)?;
-    queue.submit(Submission::new().wait(gate.semaphore(), 1).signal(&done, 1))?;
-    queue.submit(Submission::new().wait(&done, 1).signal(&done, 2))?;
-    drop(queue);
-    check_err!(done.wait(1, Deadline::NOW), ErrorKind::DeadlineExceeded);
-    gate.open()?;
-    done.wait(2, soon())?;
-    Ok(())
-}
-
-/// A queue that is gone leaves its stream.
-fn unused_stream_is_reused(device: &Arc<dyn Device>) -> Outcome {
-    drop(device.create_queue(&Default::default())?);
-    let before = device.counters().queues;
-    let _queue = device.create_queue(&Default::default())?;
-    let after = device.counters().queues;
-    check_eq!(after.reused, before.reused + 1);
-    check_eq!(after.created, before.created);
-    Ok(())
-}
-
-/// Polls until no dropped queue has work left.
-fn none_outstanding(device: &Arc<dyn Device>) -> Outcome {
-    let deadline = soon();
-    while device.counters().queues.outstanding > 0 {
-        check!(!deadline.has_passed(), "{:?}", device.counters().queues);
-        thread::yield_now();
-    }
-    Ok(())
-}
-
-/// Once its work is done.
-fn stream_is_reused_after_its_work(device: &Arc<dyn Device>) -> Outcome {
-    let done = device.create_semaphore(0)?;
-    let queue = device.create_queue(&Default::default())?;
-    queue.submit(Submission::new().signal(&done, 1))?;
-    drop(queue);
-    done.wait(1, soon())?;
-    none_outstanding(device)?;
-    let before = device.counters().queues;
-    let _queue = device.create_queue(&Default::default())?;
-    let after = device.counters().queues;
-    check_eq!(after.reused, before.reused + 1);
-    check_eq!(after.created, before.created);
-    Ok(())
-}
-
-/// Neither live nor gone.
-fn busy_dropped_queue_is_outstanding(device: &Arc<dyn Device>) -> Outcome {
-    let gate = Gate::new(device)?;
-    let before = device.counters().queues;
-    let queue = device.create_queue(&Default::default())?;
-    queue.submit(Submission::new().wait(gate.semaphore(), 1))?;
-    drop(queue);
-    let after = device.counters().queues;
-    check_eq!(after.outstanding, before.outstanding + 1);
-    check_eq!(after.live, before.live);
-    gate.open()?;
-    none_outstanding(device)?;
-    Ok(())
-}
-
-/// Queues that come and go do not use up streams.
-fn queues_come_and_go(device: &Arc<dyn Device>) -> Outcome {
-    let before = device.counters().queues.created;
-    let done = device.create_semaphore(0)?;
-    for value in 1..=200 {
-        let queue = device.create_queue(&Default::default())?;
-        queue.submit(Submission::new().signal(&done, value))?;
-        drop(queue);
-        done.wait(value, soon())?;
-        none_outstanding(device)?;
-    }
-    let created = device.counters().queues.created - before;
-    check!(created <= 1, "{created} streams for one queue at a time");
-    Ok(())
-}
-
-/// The stream is not touched, and a new queue gets another one.
-fn queue_dropped_while_a_kernel_runs(device: &Arc<dyn Device>) -> Outcome {
-    let spinner = Spinner::new(device)?;
-    let (busy, free) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
-    let queue = device.create_queue(&Default::default())?;
-    queue.submit(Submission::new().execute(spinner.commands()).signal(&busy, 1))?;
-    drop(queue);
-    let other = device.create_queue(&Default::default())?;
-    other.submit(Submission::new().signal(&free, 1))?;
-    free.wait(1, soon())?;
-    check_err!(busy.wait(1, Deadline::NOW), ErrorKind::DeadlineExceeded);
-    spinner.stop()?;
-    busy.wait(1, soon())?;
-    none_outstanding(device)?;
-    Ok(())
-}
-
-/// Queue, command buffer, executable and buffers: the submission holds them all.
-fn everything_dropped_right_after_submit(device: &Arc<dyn Device>) -> Outcome {
-    let result = host_buffer(device, &[0_u32; 1000])?;
-    let done = device.create_semaphore(0)?;
-    {
-        let gpu = Gpu::new(device)?;
-        let x = gpu.zeros::<u32>(1000)?;
-        let executable = kernels::ADD_ONE.load(device)?;
-        let commands = record(device, |encoder| {
-            for _ in 0..5 {
-                let dispatch = Dispatch::new(&executable, "add_one")?.grid(4).block(256);
-                encoder.launch(dispatch.arg(&x).arg(1000_u32))?;
-                encoder.barrier();
-            }
-            encoder.copy(&x, 0, &result, 0, 4000)
-        })?;
-        gpu.queue.submit(Submission::new().execute(&commands).signal(&done, 1))?;
-    }
-    done.wait(1, soon())?;
-    check!(contents::<u32>(&result)?.into_iter().all(|number| number == 5));
     Ok(())
 }
