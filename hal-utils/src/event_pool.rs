@@ -1,7 +1,7 @@
 //! Native events, created once and used again.
 
 use crate::core::Core;
-use crate::native::{Native, Progress};
+use crate::native::Native;
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 use hal_core::Result;
 
@@ -85,13 +85,6 @@ impl<N: Native> PooledEvent<N> {
 
     pub(crate) fn handle(&self) -> N::Event {
         self.event
-    }
-
-    /// # Safety
-    /// The device is current and the event has been recorded.
-    pub(crate) unsafe fn query(&self) -> Result<Progress> {
-        // SAFETY: by contract; the handle lives as long as this.
-        unsafe { self.core.native().event_query(self.event) }
     }
 }
 

@@ -57,10 +57,19 @@ impl<T: Reset> Shared<T> {
 
     /// One as new, if one is to be had.
     pub(crate) fn take(&self) -> Option<Arc<T>> {
-        let mut idle = self.idle.lock().pop_front()?;
-        // Whoever still holds it keeps it.
-        Arc::get_mut(&mut idle)?.reset();
-        Some(idle)
+        let mut item = {
+            let mut idle = self.idle.lock();
+            let mut oldest = idle.pop_front()?;
+            if Arc::get_mut(&mut oldest).is_none() {
+                // Later, when it has been let go of. What is made instead comes here too, so that soon there are enough.
+                idle.push_back(oldest);
+                return None;
+            }
+            oldest
+        };
+        // Outside the lock: it may give back what it owns.
+        Arc::get_mut(&mut item)?.reset();
+        Some(item)
     }
 
     /// Resets it at once if nobody else holds it, which gives back what it owns.
@@ -116,9 +125,13 @@ mod tests {
         let shared = Shared::new(8);
         let held = Arc::new(Item(7));
         shared.give(held.clone());
+        shared.give(Arc::new(Item(8)));
         assert!(shared.take().is_none());
         assert_eq!(held.0, 7);
-        shared.give(held);
         assert_eq!(shared.take().unwrap().0, 0);
+        assert!(shared.take().is_none());
+        drop(held);
+        assert_eq!(shared.take().unwrap().0, 0);
+        assert!(shared.take().is_none());
     }
 }

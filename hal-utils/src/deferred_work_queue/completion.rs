@@ -264,7 +264,7 @@ unsafe fn look<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Look {
 unsafe fn progress<N: Native>(core: &Core<N>, issued: &Issued<N>) -> Result<Progress> {
     match issued.0.node.event() {
         // SAFETY: the device is current; a node's event has been recorded.
-        Some(event) if issued.0.node.failure().is_none() => unsafe { event.query() },
+        Some(event) if issued.0.node.failure().is_none() => unsafe { core.native().event_query(event) },
         // SAFETY: the device is current; the queue keeps its stream.
         _ => unsafe { core.native().stream_query(issued.0.queue().stream) },
     }

@@ -39,7 +39,7 @@ pub(crate) fn export_event<N: Native>(core: &Arc<Core<N>>, point: &SemaphorePoin
         Resolution::Issued(issued) => {
             // A semaphore offers points of this device alone; those are nodes, and have an event.
             let node = issued.into_any().downcast::<Node<N>>().ok();
-            let Some((event, node)) = node.and_then(|node| Some((node.event()?.handle(), node))) else {
+            let Some((event, node)) = node.and_then(|node| Some((node.event()?, node))) else {
                 return Err(not_issued(core, point));
             };
             Ok(exported(event, node))

@@ -139,7 +139,7 @@ unsafe fn hand_over<N: Native>(
         };
         core.counters.device_waits.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the device is current; the node keeps its event, which was recorded before it was published.
-        unsafe { native.stream_wait_event(queue.stream, event.handle()) }?;
+        unsafe { native.stream_wait_event(queue.stream, event) }?;
     }
     // Before the work: what fails here costs nothing.
     // SAFETY: the device is current.

@@ -19,7 +19,8 @@ pub(crate) struct Node<N: Native> {
     /// Waits not resolved, plus one while registering.
     unmet: AtomicUsize,
     pending: Mutex<Pending<N>>,
-    on_device: OnceLock<OnDevice<N>>,
+    /// Set once; whoever has the node may use the event.
+    on_device: Mutex<Option<OnDevice<N>>>,
     retired: AtomicBool,
     failure: OnceLock<Error>,
     /// Submissions that wait for this on the device and for something else still on the host: nobody looks at them, so
@@ -54,7 +55,7 @@ impl<N: Native> Node<N> {
             device,
             unmet: AtomicUsize::new(0),
             pending: Mutex::ranked(Rank::Pending, Pending::nothing()),
-            on_device: OnceLock::new(),
+            on_device: Mutex::new(None),
             retired: AtomicBool::new(false),
             failure: OnceLock::new(),
             followers: Mutex::new(Vec::new()),
@@ -136,18 +137,23 @@ impl<N: Native> Node<N> {
     // On the device.
 
     pub(super) fn issued(&self, stream: N::Stream, event: Option<PooledEvent<N>>) {
-        // Set once: whoever issues a submission owns its box.
-        let _ = self.on_device.set(OnDevice { stream, event });
+        // Whoever issues a submission owns its box, so that nobody else does.
+        *self.on_device.lock() = Some(OnDevice { stream, event });
     }
 
-    pub(super) fn event(&self) -> Option<&PooledEvent<N>> {
-        self.on_device.get()?.event.as_ref()
+    /// The event that tells that the work has ended. It has been recorded, and is good while the node is not reset.
+    pub(super) fn event(&self) -> Option<N::Event> {
+        self.on_device.lock().as_ref()?.event.as_ref().map(PooledEvent::handle)
     }
 
     /// The event to wait for on another stream than the node's, while there is something to wait for.
-    pub(super) fn event_for(&self, stream: N::Stream) -> Option<&PooledEvent<N>> {
-        let on_device = self.on_device.get()?;
-        if on_device.stream == stream || self.is_retired() { None } else { on_device.event.as_ref() }
+    pub(super) fn event_for(&self, stream: N::Stream) -> Option<N::Event> {
+        if self.is_retired() {
+            return None;
+        }
+        let on_device = self.on_device.lock();
+        let on_device = on_device.as_ref().filter(|on_device| on_device.stream != stream)?;
+        on_device.event.as_ref().map(PooledEvent::handle)
     }
 
     pub(super) fn is_retired(&self) -> bool {
@@ -194,7 +200,9 @@ impl<N: Native> Node<N> {
 
 impl<N: Native> Reset for Node<N> {
     fn reset(&mut self) {
-        self.on_device.take();
+        let on_device = self.on_device.lock().take();
+        // Dropped outside the lock: it gives its event back.
+        drop(on_device);
         self.retired.store(false, Ordering::Relaxed);
         self.failure.take();
     }
