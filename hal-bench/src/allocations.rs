@@ -50,12 +50,15 @@ pub fn in_driver<R>(call: impl FnOnce() -> R) -> R {
 }
 
 fn allocated(bytes: usize) {
-    // A thread that is ending has no locals any more.
-    let by_hal =
-        ENTERED.try_with(Cell::get).unwrap_or(false) && !IN_DRIVER.try_with(Cell::get).unwrap_or(false);
-    let counter = if by_hal { &BY_HAL } else { &BY_OTHERS };
+    let counter = if for_the_hal() { &BY_HAL } else { &BY_OTHERS };
     counter.fetch_add(1, Ordering::Relaxed);
     IN_USE.fetch_add(bytes as u64, Ordering::Relaxed);
+}
+
+/// Whether this thread now allocates for the HAL.
+fn for_the_hal() -> bool {
+    // A thread that is ending has no locals any more.
+    ENTERED.try_with(Cell::get).unwrap_or(false) && !IN_DRIVER.try_with(Cell::get).unwrap_or(true)
 }
 
 fn freed(bytes: usize) {
@@ -99,16 +102,25 @@ mod tests {
     #[test]
     fn a_thread_counts_for_the_hal_once_it_has_entered() {
         std::thread::spawn(|| {
-            let before = count();
-            drop(std::hint::black_box(Box::new(1u64)));
-            // Other tests allocate too, but none of their threads enters.
-            assert_eq!(count().hal, before.hal);
-            assert!(count().others > before.others);
+            assert!(!for_the_hal());
             enter();
-            drop(std::hint::black_box(Box::new(1u64)));
-            assert_eq!(count().hal, before.hal + 1);
-            in_driver(|| drop(std::hint::black_box(Box::new(1u64))));
-            assert_eq!(count().hal, before.hal + 1);
+            assert!(for_the_hal());
+            assert!(!in_driver(for_the_hal));
+            assert!(for_the_hal());
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn what_is_allocated_is_counted_and_in_use() {
+        std::thread::spawn(|| {
+            enter();
+            let before = count().hal;
+            let kept = std::hint::black_box(vec![1u8; 1 << 20]);
+            // Other tests allocate too, so that there may be more.
+            assert!(count().hal > before);
+            assert!(bytes_in_use() >= kept.len() as u64);
         })
         .join()
         .unwrap();

@@ -47,11 +47,14 @@ pub fn subject(target: Target, path: Path, batches: u64) -> anyhow::Result<()> {
 }
 
 fn thread_names() -> anyhow::Result<Vec<String>> {
+    // Numbers begin again at some point, but never between a process and its threads twice.
+    let most: u64 = fs::read_to_string("/proc/sys/kernel/pid_max")?.trim().parse().context("pid_max")?;
+    let process = u64::from(std::process::id());
     let mut threads = Vec::new();
     for entry in fs::read_dir("/proc/self/task")? {
         let entry = entry?;
         let id: u64 = entry.file_name().to_string_lossy().parse().context("a thread's number")?;
-        threads.push((id, fs::read_to_string(entry.path().join("comm"))?.trim().to_owned()));
+        threads.push(((id + most - process) % most, fs::read_to_string(entry.path().join("comm"))?.trim().to_owned()));
     }
     threads.sort();
     Ok(threads.into_iter().map(|(_, name)| name).collect())

@@ -8,7 +8,7 @@ use hal_core::{Deadline, Device, Error, Queue, QueueParams, Result, Semaphore, S
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Points of (parameter, nanoseconds), and the exponent that fits them.
+/// Points of (parameter, nanoseconds), each the least of several runs, and the exponent that fits them.
 pub struct Series {
     pub name: &'static str,
     pub points: Vec<(u64, f64)>,
@@ -47,7 +47,7 @@ impl Bench {
     ) -> Result<Series> {
         let mut points = Vec::new();
         for &parameter in parameters {
-            // Until it has taken long enough for its median to mean something.
+            // Until one of them has hardly been disturbed.
             let enough = Duration::from_millis(if self.quick { 50 } else { 300 });
             let (mut samples, mut spent) = (Vec::new(), Duration::ZERO);
             while samples.len() < 3 || (spent < enough && samples.len() < 200) {
@@ -58,7 +58,7 @@ impl Bench {
                     break;
                 }
             }
-            points.push((parameter, fit::median(samples)));
+            points.push((parameter, fit::quantile(&mut samples, 0.0)));
         }
         Ok(Series { name, points })
     }
