@@ -19,11 +19,16 @@ mod shrink;
 use model::Model;
 use program::Program;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// By default.
 const PROGRAMS: u64 = 2000;
 /// Timing differs from run to run, so a program is run this often before it is said not to fail.
 const TRIES: u32 = 30;
+/// Longer than anything takes that ends at all.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// While a failing program is made smaller, and may hang each time.
+const LITTLE_PATIENCE: Duration = Duration::from_secs(2);
 
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name)
@@ -34,7 +39,7 @@ fn setting(name: &str) -> Option<u64> {
 /// `None` if the model gives the program up.
 fn outcome(program: &Program) -> Option<Result<(), String>> {
     let model = Model::of(program)?;
-    Some(run::run(program, &model))
+    Some(run::run(program, &model, LITTLE_PATIENCE))
 }
 
 fn fails(program: &Program) -> bool {
@@ -75,7 +80,7 @@ fn random_programs_come_to_what_the_model_says() {
             certain.fetch_add(sure as u64, Ordering::Relaxed);
             // A single one is being looked into.
             for _ in 0..if count == 1 { TRIES } else { 1 } {
-                if let Err(what) = run::run(&program, &model) {
+                if let Err(what) = run::run(&program, &model, PATIENCE) {
                     panic!("{}", report(program, &what));
                 }
             }

@@ -13,9 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longer than anything takes that ends at all.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// What callbacks were told, and what had run by then.
 type Told = Arc<Mutex<Vec<(u32, Result<()>, bool)>>>;
 
@@ -28,11 +25,12 @@ struct Run<'a> {
     semaphores: Vec<Arc<dyn Semaphore>>,
     told: Told,
     closings: usize,
+    patience: Duration,
 }
 
-/// `Err` says what is not as it must be.
-pub(super) fn run(program: &Program, model: &Model) -> Result<(), String> {
-    let mut run = Run::new(program, model);
+/// `Err` says what is not as it must be, or has not come to pass after that long.
+pub(super) fn run(program: &Program, model: &Model, patience: Duration) -> Result<(), String> {
+    let mut run = Run::new(program, model, patience);
     for (index, op) in program.all_ops().enumerate() {
         let hasty = program.hasty && index >= program.ops.len();
         run.step(&op, hasty)?;
@@ -41,10 +39,10 @@ pub(super) fn run(program: &Program, model: &Model) -> Result<(), String> {
 }
 
 impl<'a> Run<'a> {
-    fn new(program: &'a Program, model: &'a Model) -> Self {
+    fn new(program: &'a Program, model: &'a Model, patience: Duration) -> Self {
         let params = DeviceParams {
             completion_interval: Duration::from_micros(20),
-            teardown_limit: PATIENCE,
+            teardown_limit: patience,
             event_pool_capacity: 4,
             inline_issue_limit: 1 + (program.seed % 5) as usize,
             ..DeviceParams::default()
@@ -60,7 +58,17 @@ impl<'a> Run<'a> {
         }
         let devices = devices.into_iter().map(Some).collect();
         let queues = BTreeMap::new();
-        Run { program, model, controls, devices, queues, semaphores, told: Told::default(), closings: 0 }
+        Run {
+            program,
+            model,
+            controls,
+            devices,
+            queues,
+            semaphores,
+            told: Told::default(),
+            closings: 0,
+            patience,
+        }
     }
 
     fn step(&mut self, op: &Op, hasty: bool) -> Result<(), String> {
@@ -141,7 +149,7 @@ impl<'a> Run<'a> {
 
     /// Waits until everything has ended that must.
     fn settle(&self) -> Result<(), String> {
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(self.patience);
         let expected = &self.model.ended[self.closings];
         loop {
             let open = self.devices.iter().zip(expected).filter_map(|(device, expected)| {
