@@ -135,3 +135,61 @@ mod tests {
         assert!(shared.take().is_none());
     }
 }
+
+#[cfg(test)]
+#[cfg(hal_loom)]
+mod models {
+    use super::*;
+    use crate::sync::model::explore;
+    use crate::sync::thread;
+
+    /// Not as new until reset.
+    struct Item {
+        used: bool,
+    }
+
+    impl Reset for Item {
+        fn reset(&mut self) {
+            self.used = false;
+        }
+    }
+
+    fn take_use_give(shared: &Shared<Item>) {
+        let mut item = shared.take().unwrap_or_else(|| Arc::new(Item { used: false }));
+        let mine = Arc::get_mut(&mut item).expect("somebody else has it too");
+        assert!(!std::mem::replace(&mut mine.used, true), "not as new");
+        shared.give(item);
+    }
+
+    #[test]
+    fn an_object_has_one_user() {
+        explore(|| {
+            let shared = Arc::new(Shared::new(1));
+            let held = Arc::new(Item { used: true });
+            shared.give(held.clone());
+            let other = shared.clone();
+            let other = thread::spawn("model", move || {
+                take_use_give(&other);
+                take_use_give(&other);
+            });
+            drop(held);
+            take_use_give(&shared);
+            other.unwrap().join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_box_has_one_user() {
+        explore(|| {
+            let boxes = Arc::new(Boxes::new(1));
+            boxes.empty(boxes.fill(0));
+            let other = boxes.clone();
+            let other = thread::spawn("model", move || other.empty(other.fill(1)));
+            let mine = boxes.fill(2);
+            other.unwrap().join().unwrap();
+            assert_eq!(*mine, 2);
+            boxes.empty(mine);
+            assert_eq!(boxes.empty.lock().len(), 1);
+        });
+    }
+}

@@ -63,7 +63,11 @@ mod submit;
 mod watchdog;
 mod worker;
 
-#[cfg(all(test, hal_shuttle))]
+#[cfg(test)]
+#[cfg(hal_loom)]
+mod handshake_models;
+#[cfg(test)]
+#[cfg(hal_shuttle)]
 mod models;
 #[cfg(test)]
 mod tests;

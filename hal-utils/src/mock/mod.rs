@@ -19,6 +19,7 @@ mod streams;
 #[cfg_attr(any(hal_loom, hal_shuttle), allow(unused_imports, reason = "models use a part of it"))]
 pub(crate) use {
     faults::{Injection, Reach, Timing},
+    native::MockDevice,
     state::Census,
     streams::Pace,
 };
@@ -27,7 +28,6 @@ use crate::device::SharedDevice;
 use hal_core::{
     Capabilities, Device, DeviceInfo, DeviceParams, DriverInfo, DriverKind, ExecutableFormat, Limits, Result,
 };
-use native::MockDevice;
 use parking_lot::Mutex;
 use state::State;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl Control {
     }
 
     /// Whether nothing holds the native device any more.
-    #[cfg(hal_shuttle)]
+    #[cfg(any(hal_loom, hal_shuttle))]
     pub(crate) fn is_released(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
@@ -161,8 +161,12 @@ pub(crate) fn device(params: &DeviceParams) -> (Arc<dyn Device>, Control) {
 
 /// Opens a device that a test already steers.
 pub(crate) fn open(params: &DeviceParams, control: &Control) -> Result<Arc<dyn Device>> {
-    let native = MockDevice::new(control.clone(), info());
-    Ok(Arc::new(SharedDevice::open(native, params)?))
+    Ok(Arc::new(SharedDevice::open(native(control), params)?))
+}
+
+/// What a device is opened on.
+pub(crate) fn native(control: &Control) -> MockDevice {
+    MockDevice::new(control.clone(), info())
 }
 
 fn info() -> DeviceInfo {

@@ -16,7 +16,8 @@
 #[cfg(any(hal_loom, hal_shuttle))]
 mod checked;
 mod lock;
-#[cfg(all(test, any(hal_loom, hal_shuttle)))]
+#[cfg(test)]
+#[cfg(any(hal_loom, hal_shuttle))]
 pub(crate) mod model;
 pub(crate) mod order;
 #[cfg(not(any(hal_loom, hal_shuttle)))]

@@ -356,4 +356,7 @@ impl fmt::Debug for TimelineSemaphore {
 }
 
 #[cfg(test)]
+#[cfg(hal_loom)]
+mod models;
+#[cfg(test)]
 mod tests;
