@@ -56,6 +56,8 @@ pub enum Requirement {
     ParameterReflection,
     /// Entry points can be listed.
     EntryPointListing,
+    /// Points on timelines can be file descriptors.
+    EventFd,
     /// A faulting kernel is reported rather than ending the process.
     FaultReporting,
 }
@@ -79,6 +81,7 @@ impl Requirement {
             Requirement::EntryPointListing => {
                 (can.entry_point_listing, "the driver does not list entry points".into())
             }
+            Requirement::EventFd => (can.eventfd(), "the platform has no eventfd".into()),
             Requirement::FaultReporting => (
                 can.formats.contains(&ExecutableFormat::Ptx) || std::env::var_os(KEEP_RUNNING).is_some(),
                 format!("the driver ends the process when a kernel faults; set {KEEP_RUNNING}=1"),

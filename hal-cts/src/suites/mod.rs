@@ -17,6 +17,8 @@ mod blocking;
 mod buffer;
 mod callback;
 mod counters;
+#[cfg(unix)]
+mod descriptor;
 mod dispatch;
 mod executable;
 mod failure;
@@ -25,6 +27,7 @@ mod future;
 mod graph;
 mod handles;
 mod idle;
+mod interop;
 mod kernel;
 mod lifetime;
 mod loss;
@@ -69,6 +72,9 @@ pub fn cases() -> Vec<Case> {
         streams::CASES,
         lifetime::CASES,
         handles::CASES,
+        interop::CASES,
+        #[cfg(unix)]
+        descriptor::CASES,
         failure::CASES,
         loss::CASES,
     ]
