@@ -63,8 +63,10 @@ macro_rules! check {
             let message = format!($($message)+);
             let separator = if message.is_empty() { "" } else { ": " };
             return Err($crate::Failure::new(format!(
-                concat!("`", stringify!($condition), "` does not hold{}{}"),
-                separator, message
+                "`{}` does not hold{}{}",
+                stringify!($condition),
+                separator,
+                message
             )));
         }
     };

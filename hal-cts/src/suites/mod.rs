@@ -12,16 +12,19 @@ macro_rules! suite {
     };
 }
 
+mod awaiting;
 mod binding;
 mod blocking;
 mod buffer;
 mod callback;
 mod counters;
+mod deadlines;
 #[cfg(unix)]
 mod descriptor;
 mod dispatch;
 mod executable;
 mod failure;
+mod fences;
 mod fill;
 mod future;
 mod graph;
@@ -32,13 +35,19 @@ mod kernel;
 mod lifetime;
 mod loss;
 mod order;
+mod origin;
 mod properties;
 mod queue;
+mod races;
 mod recording;
 mod selftest;
 mod semaphore;
 mod sequence;
+mod several;
+mod spared;
+mod spread;
 mod streams;
+mod timepoint;
 mod transfer;
 mod values;
 mod waiting;
@@ -50,9 +59,15 @@ pub fn cases() -> Vec<Case> {
         properties::CASES,
         semaphore::CASES,
         values::CASES,
+        deadlines::CASES,
         waiting::CASES,
+        several::CASES,
+        fences::CASES,
         callback::CASES,
+        timepoint::CASES,
+        races::CASES,
         future::CASES,
+        awaiting::CASES,
         buffer::CASES,
         fill::CASES,
         transfer::CASES,
@@ -76,6 +91,9 @@ pub fn cases() -> Vec<Case> {
         #[cfg(unix)]
         descriptor::CASES,
         failure::CASES,
+        spread::CASES,
+        spared::CASES,
+        origin::CASES,
         loss::CASES,
     ]
     .concat()
