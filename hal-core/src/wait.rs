@@ -1,6 +1,7 @@
 //! Blocking waits over several timelines, of any devices and backends.
 
 use crate::{Deadline, Error, ErrorKind, Result, SemaphorePoint, TimepointId};
+use std::cmp::Reverse;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Blocks until every point is reached. No points: returns at once.
@@ -14,6 +15,7 @@ pub fn wait_all(points: &[SemaphorePoint], deadline: Deadline) -> Result<()> {
             unreached.push(point);
         }
     }
+    merge(&mut unreached);
     match unreached[..] {
         [] => Ok(()),
         [point] => point.semaphore.wait(point.value, deadline),
@@ -22,6 +24,13 @@ pub fn wait_all(points: &[SemaphorePoint], deadline: Deadline) -> Result<()> {
             wait_many(&unreached, needed, deadline).map(|_| ())
         }
     }
+}
+
+/// Leaves one point per timeline, the one with the largest value, since reaching it implies the others.
+fn merge(points: &mut Vec<&SemaphorePoint>) {
+    let timeline = |point: &&SemaphorePoint| Arc::as_ptr(&point.semaphore).cast::<()>().addr();
+    points.sort_unstable_by_key(|point| (timeline(point), Reverse(point.value)));
+    points.dedup_by_key(|point| timeline(point));
 }
 
 /// Blocks until one point is reached, and says which.
