@@ -104,6 +104,7 @@ pub struct EventFd {
     #[cfg(unix)]
     descriptor: std::os::fd::OwnedFd,
     #[cfg(not(unix))]
+    #[allow(dead_code, reason = "its being impossible is its use")]
     never: std::convert::Infallible,
 }
 
