@@ -51,7 +51,7 @@ fn files(messages: &str) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn cargo() -> Command {
+pub fn cargo() -> Command {
     // The cargo that runs this command, if one does.
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));

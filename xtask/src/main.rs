@@ -11,6 +11,7 @@ mod bindings;
 mod cts;
 mod info;
 mod kernels;
+mod model;
 mod softgpu;
 mod symbols;
 
@@ -31,6 +32,8 @@ enum Command {
     Info(info::Args),
     /// Compile kernels/*.cu to the committed PTX and AMD code objects.
     Kernels(kernels::Args),
+    /// Check the protocols of hal-utils: every interleaving of small models, random ones of the whole queue.
+    Model(model::Args),
     /// Generate the committed bindings from the vendors' headers.
     Bindings(bindings::Args),
     /// Compare a backend's symbol table with a library.
@@ -45,6 +48,7 @@ fn main() -> anyhow::Result<()> {
         Command::Cts(args) => cts::run(args),
         Command::Info(args) => info::run(args),
         Command::Kernels(args) => kernels::run(args),
+        Command::Model(args) => model::run(args),
         Command::Bindings(args) => bindings::run(args),
         Command::Symbols(args) => symbols::run(args),
         Command::Softgpu(args) => softgpu::run(args),

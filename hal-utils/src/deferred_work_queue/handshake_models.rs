@@ -83,6 +83,17 @@ fn the_worker_serves_two_submitters() {
     });
 }
 
+/// Both threads have slept, perhaps, and each is woken for its part.
+#[test]
+fn deferred_work_ends_waits() {
+    explore(|| {
+        let (device, _control) = mock::device(&deferring());
+        let (queue, done) = (device.create_queue(&QueueParams::default()).unwrap(), semaphore());
+        queue.submit(Submission::new().signal(&done, 1)).unwrap();
+        done.wait(1, Deadline::NEVER).unwrap();
+    });
+}
+
 /// Whoever drains a queue takes what comes meanwhile, or leaves it to somebody who was told.
 #[test]
 fn what_comes_while_a_queue_is_drained_is_issued() {

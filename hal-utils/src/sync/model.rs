@@ -1,7 +1,8 @@
 //! Runs models: functions that are called once for each interleaving of the threads they start.
 //!
 //! What `cargo xtask model` may say through the environment: `HAL_MODEL_SCHEDULES`, how many random interleavings each
-//! model of shuttle gets; `HAL_MODEL_SEED`, where they begin; `HAL_MODEL_REPLAY`, the file of one that failed.
+//! model of shuttle gets; `HAL_MODEL_SEED`, where they begin; `HAL_MODEL_FOLDER`, where one that failed goes;
+//! `HAL_MODEL_REPLAY`, the file of such a one.
 
 /// Every interleaving with at most three preemptions, or `LOOM_MAX_PREEMPTIONS`.
 #[cfg(hal_loom)]
@@ -39,12 +40,30 @@ pub(crate) fn explore(model: impl Fn() + Clone + Send + Sync + 'static) {
     config.silence_warnings = true;
     // A schedule has some hundred steps; one that has this many will not end.
     config.max_steps = MaxSteps::FailAfter(200_000);
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/model");
-    std::fs::create_dir_all(&folder).unwrap();
-    config.failure_persistence = FailurePersistence::File(Some(folder));
+    if let Some(folder) = std::env::var_os("HAL_MODEL_FOLDER") {
+        config.failure_persistence = FailurePersistence::File(Some(folder.into()));
+    }
     let (schedules, seed) = (number("HAL_MODEL_SCHEDULES", 1000), number("HAL_MODEL_SEED", 1));
+    let _hint = ReplayHint;
     let random = (schedules / 2) as usize;
     let few = schedules as usize - random;
     Runner::new(RandomScheduler::new_from_seed(seed, random), config.clone()).run(model.clone());
     Runner::new(PctScheduler::new_from_seed(seed, 3, few), config).run(model);
+}
+
+/// Says how to replay, after shuttle has said what.
+#[cfg(hal_shuttle)]
+struct ReplayHint;
+
+#[cfg(hal_shuttle)]
+impl Drop for ReplayHint {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let thread = std::thread::current();
+            let model = thread.name().unwrap_or("NAME");
+            eprintln!(
+                "replay it with: cargo xtask model --model {model} --replay FILE, the file named above"
+            );
+        }
+    }
 }

@@ -123,6 +123,17 @@ fn a_signal_reaches_dependants() {
 }
 
 #[test]
+fn a_promise_reaches_dependants() {
+    let tell = |semaphore: &TimelineSemaphore| {
+        let mut worklist = Worklist::default();
+        let point: Arc<dyn DevicePoint> = Arc::new(Point);
+        semaphore.promise(1, &point, &mut worklist);
+        worklist.settle();
+    };
+    dependant(tell, |heard| heard == [0, 1, 0]);
+}
+
+#[test]
 fn a_promise_reaches_dependants_before_its_signal() {
     let tell = |semaphore: &TimelineSemaphore| {
         let mut worklist = Worklist::default();
@@ -164,6 +175,7 @@ fn two_signals_wake_a_dependant_once() {
             thread.join().unwrap();
         }
         assert_eq!(told.times(), [1, 0, 0]);
+        assert_eq!(semaphore.query().unwrap(), 2);
     });
 }
 
@@ -237,5 +249,20 @@ fn a_callback_runs_or_is_cancelled() {
         let cancelled = timepoint.is_some_and(|timepoint| semaphore.cancel(timepoint));
         signalling.join().unwrap();
         assert_eq!(calls.load(SeqCst), u32::from(!cancelled));
+    });
+}
+
+#[test]
+fn a_callback_hears_of_a_signal() {
+    explore(|| {
+        let semaphore = semaphore();
+        let signalling = semaphore.clone();
+        let signalling = start(move || signalling.signal(1).unwrap());
+        let calls = Arc::new(AtomicU32::new(0));
+        let called = calls.clone();
+        let count = move |_| assert_eq!(called.fetch_add(1, SeqCst), 0);
+        semaphore.on_reached(1, Box::new(count));
+        signalling.join().unwrap();
+        assert_eq!(calls.load(SeqCst), 1);
     });
 }
