@@ -1,8 +1,8 @@
 //! What kernels compute, compared with the CPU.
 
-use crate::support::{Gpu, Launch, contents, host_buffer, record, soon};
+use crate::support::{Gpu, Launch};
 use crate::{Outcome, Requirement, kernels};
-use hal_core::{BufferParams, Device, Dispatch, Submission};
+use hal_core::{Device, Dispatch};
 use std::sync::Arc;
 
 suite! { "kernel",
@@ -21,23 +21,14 @@ suite! { "kernel",
         abs,
         copy_u32,
         workgroup_ids_of_a_thousand,
-        atomic_sum,
-        atomic_max,
-        lock_counts_every_thread,
         busy,
-        chain_of_ten_with_barriers,
-        entry_points_of_one_module_in_a_row,
-        fill_dispatch_copy,
-        host_visible_memory_is_reached,
-        dispatches_of_one_command_buffer_repeat,
-        independent_dispatches_without_barriers,
     ],
 }
 
 /// Element counts that are below, at and above multiples of the workgroup.
 const SIZES: [usize; 7] = [1, 31, 255, 256, 257, 1000, 4099];
 
-fn groups(count: usize) -> u32 {
+pub(super) fn groups(count: usize) -> u32 {
     (count as u32).div_ceil(256)
 }
 
@@ -282,42 +273,6 @@ fn workgroup_ids_of_a_thousand(device: &Arc<dyn Device>) -> Outcome {
     Ok(())
 }
 
-fn atomic(device: &Arc<dyn Device>, name: &str, expected: u32) -> Outcome {
-    let gpu = Gpu::new(device)?;
-    let executable = kernels::ATOMICS.load(device)?;
-    let out = gpu.zeros::<u32>(1)?;
-    gpu.run(|encoder| {
-        let dispatch = Dispatch::new(&executable, name)?.grid(20).block(64);
-        encoder.launch(dispatch.arg(&out).arg(1234_u32))
-    })?;
-    check_eq!(gpu.download::<u32>(&out)?, [expected]);
-    Ok(())
-}
-
-/// No addition is lost between workgroups.
-fn atomic_sum(device: &Arc<dyn Device>) -> Outcome {
-    atomic(device, "atomic_sum", (0..1234).sum())
-}
-
-/// The largest wins.
-fn atomic_max(device: &Arc<dyn Device>) -> Outcome {
-    atomic(device, "atomic_max", 1233)
-}
-
-/// Plain memory under a lock that threads fight for.
-fn lock_counts_every_thread(device: &Arc<dyn Device>) -> Outcome {
-    let gpu = Gpu::new(device)?;
-    let executable = kernels::ATOMICS.load(device)?;
-    let (lock, count) = (gpu.zeros::<u32>(1)?, gpu.zeros::<u32>(1)?);
-    gpu.run(|encoder| {
-        let dispatch = Dispatch::new(&executable, "cas_lock_count")?.grid(4).block(32);
-        encoder.launch(dispatch.arg(&lock).arg(&count).arg(120_u32))
-    })?;
-    check_eq!(gpu.download::<u32>(&count)?, [120]);
-    check_eq!(gpu.download::<u32>(&lock)?, [0]);
-    Ok(())
-}
-
 /// Loops, shifts, exclusive or.
 fn busy(device: &Arc<dyn Device>) -> Outcome {
     let gpu = Gpu::new(device)?;
@@ -334,101 +289,5 @@ fn busy(device: &Arc<dyn Device>) -> Outcome {
         })
     };
     check_eq!(gpu.download::<u32>(&out)?, (1..=64).map(state).collect::<Vec<_>>());
-    Ok(())
-}
-
-/// Ten dispatches, each on the result of the one before.
-fn chain_of_ten_with_barriers(device: &Arc<dyn Device>) -> Outcome {
-    let gpu = Gpu::new(device)?;
-    let executable = kernels::ADD_ONE.load(device)?;
-    let x = gpu.zeros::<u32>(1000)?;
-    gpu.run(|encoder| {
-        for _ in 0..10 {
-            encoder.launch(
-                Dispatch::new(&executable, "add_one")?.grid(groups(1000)).block(256).arg(&x).arg(1000_u32),
-            )?;
-            encoder.barrier();
-        }
-        Ok(())
-    })?;
-    check!(gpu.download::<u32>(&x)?.into_iter().all(|number| number == 10));
-    Ok(())
-}
-
-/// Negate, then double, then the absolute value.
-fn entry_points_of_one_module_in_a_row(device: &Arc<dyn Device>) -> Outcome {
-    let gpu = Gpu::new(device)?;
-    let executable = kernels::MULTI_ENTRY.load(device)?;
-    let x = gpu.upload(&[1_i32, -2, 3, 0])?;
-    gpu.run(|encoder| {
-        for name in ["negate", "double_it", "abs_i32"] {
-            encoder.launch(Dispatch::new(&executable, name)?.block(4).arg(&x).arg(4_u32))?;
-            encoder.barrier();
-        }
-        Ok(())
-    })?;
-    check_eq!(gpu.download::<i32>(&x)?, [2, 4, 6, 0]);
-    Ok(())
-}
-
-/// A pipeline of all kinds of commands.
-fn fill_dispatch_copy(device: &Arc<dyn Device>) -> Outcome {
-    let gpu = Gpu::new(device)?;
-    let executable = kernels::ADD_ONE.load(device)?;
-    let x = device.allocate_buffer(&BufferParams::device_local(400))?;
-    let result = host_buffer(device, &[0_u32; 100])?;
-    gpu.run(|encoder| {
-        encoder.fill(&x, 0, 400, &[2, 0, 0, 0])?;
-        encoder.barrier();
-        encoder.update(&x, 200, &50_u32.to_ne_bytes())?;
-        encoder.barrier();
-        encoder.launch(Dispatch::new(&executable, "add_one")?.block(128).arg(&x).arg(100_u32))?;
-        encoder.barrier();
-        encoder.copy(&x, 0, &result, 0, 400)
-    })?;
-    let expected: Vec<u32> = (0..100).map(|index| if index == 50 { 51 } else { 3 }).collect();
-    check_eq!(contents::<u32>(&result)?, expected);
-    Ok(())
-}
-
-/// Kernels read and write pinned memory.
-fn host_visible_memory_is_reached(device: &Arc<dyn Device>) -> Outcome {
-    let gpu = Gpu::new(device)?;
-    let executable = kernels::ADD_ONE.load(device)?;
-    let x = host_buffer(device, &[10_u32, 20, 30])?;
-    gpu.run(|encoder| encoder.launch(Dispatch::new(&executable, "add_one")?.block(3).arg(&x).arg(3_u32)))?;
-    check_eq!(contents::<u32>(&x)?, [11, 21, 31]);
-    Ok(())
-}
-
-/// Fifty submissions of one recording add up.
-fn dispatches_of_one_command_buffer_repeat(device: &Arc<dyn Device>) -> Outcome {
-    let gpu = Gpu::new(device)?;
-    let executable = kernels::ADD_ONE.load(device)?;
-    let x = gpu.zeros::<u32>(8)?;
-    let commands = record(device, |encoder| {
-        encoder.launch(Dispatch::new(&executable, "add_one")?.block(8).arg(&x).arg(8_u32))
-    })?;
-    let done = device.create_semaphore(0)?;
-    for value in 1..=50 {
-        gpu.queue.submit(Submission::new().execute(&commands).signal(&done, value))?;
-    }
-    done.wait(50, soon())?;
-    check_eq!(gpu.download::<u32>(&x)?, [50; 8]);
-    Ok(())
-}
-
-/// Parts of a buffer that no two dispatches share.
-fn independent_dispatches_without_barriers(device: &Arc<dyn Device>) -> Outcome {
-    let gpu = Gpu::new(device)?;
-    let executable = kernels::ADD_ONE.load(device)?;
-    let x = gpu.zeros::<u32>(320)?;
-    gpu.run(|encoder| {
-        (0..20).try_for_each(|part| {
-            let range = hal_core::BufferRange::new(&x, part * 64, 64);
-            encoder.launch(Dispatch::new(&executable, "add_one")?.block(16).arg(range).arg(16_u32))
-        })
-    })?;
-    check_eq!(gpu.download::<u32>(&x)?, [1; 320]);
     Ok(())
 }

@@ -12,6 +12,7 @@ macro_rules! suite {
     };
 }
 
+mod atomics;
 mod awaiting;
 mod binding;
 mod blocking;
@@ -36,6 +37,7 @@ mod lifetime;
 mod loss;
 mod order;
 mod origin;
+mod pipeline;
 mod properties;
 mod queue;
 mod races;
@@ -44,6 +46,7 @@ mod selftest;
 mod semaphore;
 mod sequence;
 mod several;
+mod shapes;
 mod spared;
 mod spread;
 mod streams;
@@ -76,10 +79,13 @@ pub fn cases() -> Vec<Case> {
         executable::CASES,
         dispatch::CASES,
         kernel::CASES,
+        atomics::CASES,
+        pipeline::CASES,
         queue::CASES,
         idle::CASES,
         sequence::CASES,
         order::CASES,
+        shapes::CASES,
         blocking::CASES,
         width::CASES,
         graph::CASES,

@@ -1,8 +1,8 @@
-//! What orders submissions: semaphores, and nothing else.
+//! What orders submissions: semaphores, and nothing else. When one starts, and what is visible then.
 
-use crate::support::{Gate, Gpu, Spinner, contents, host_buffer, record, soon};
+use crate::support::{Gate, Gpu, Spinner, contents, host_buffer, queues, record, soon};
 use crate::{Outcome, Requirement};
-use hal_core::{Deadline, Device, ErrorKind, Queue, Result, Submission};
+use hal_core::{Deadline, Device, ErrorKind, Result, Submission};
 use std::sync::Arc;
 use std::thread;
 
@@ -19,28 +19,15 @@ suite! { "order",
         many_blocked_submissions_delay_no_other,
         ready_submissions_run_in_submission_order,
         submissions_freed_together_run_in_submission_order,
-        fan_out,
-        fan_in,
-        diamond,
-        chain_of_a_hundred_on_one_queue,
-        chain_over_four_queues,
-        chain_submitted_backwards,
         forty_waits_in_one_submission,
-        host_and_queue_take_turns,
-        two_queues_wait_for_each_other_in_turn,
         effects_are_visible_when_signalled,
         effects_are_visible_to_another_queue,
         thousand_pending_submissions_on_distinct_values,
-        dependants_submitted_by_threads,
     ],
     &[Requirement::Kernels] => [
         long_kernel_does_not_delay_another_queue,
         dependants_are_issued_before_completion,
     ],
-}
-
-fn queues<const N: usize>(device: &Arc<dyn Device>) -> Result<Vec<Arc<dyn Queue>>> {
-    (0..N).map(|_| device.create_queue(&Default::default())).collect()
 }
 
 /// Wait before signal, with the host as the one who signals.
@@ -57,7 +44,7 @@ fn waits_for_the_host(device: &Arc<dyn Device>) -> Outcome {
 
 /// Wait before signal between queues.
 fn waits_for_a_later_submission_of_another_queue(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<2>(device)?;
+    let queues = queues(device, 2)?;
     let (between, done) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
     queues[0].submit(Submission::new().wait(&between, 1).signal(&done, 1))?;
     check_eq!(done.query()?, 0);
@@ -88,7 +75,7 @@ fn wait_that_is_met_is_no_wait(device: &Arc<dyn Device>) -> Outcome {
 
 /// Reached as soon as the payload is beyond it.
 fn wait_for_a_smaller_value(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<2>(device)?;
+    let queues = queues(device, 2)?;
     let (timeline, done) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
     queues[0].submit(Submission::new().wait(&timeline, 2).signal(&done, 1))?;
     queues[1].submit(Submission::new().signal(&timeline, 1000))?;
@@ -186,108 +173,9 @@ fn submissions_freed_together_run_in_submission_order(device: &Arc<dyn Device>) 
     Ok(())
 }
 
-/// One value frees work on eight queues.
-fn fan_out(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<8>(device)?;
-    let start = device.create_semaphore(0)?;
-    let ends = (0..64).map(|_| device.create_semaphore(0)).collect::<Result<Vec<_>>>()?;
-    for (index, end) in ends.iter().enumerate() {
-        queues[index % 8].submit(Submission::new().wait(&start, 1).signal(end, 1))?;
-    }
-    queues[0].submit(Submission::new().signal(&start, 1))?;
-    for end in &ends {
-        end.wait(1, soon())?;
-    }
-    Ok(())
-}
-
-/// Work on eight queues frees one submission, the last of it at last.
-fn fan_in(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<8>(device)?;
-    let gate = Gate::new(device)?;
-    let done = device.create_semaphore(0)?;
-    let parts = (0..32).map(|_| device.create_semaphore(0)).collect::<Result<Vec<_>>>()?;
-    let last = parts.iter().fold(Submission::new(), |submission, part| submission.wait(part, 1));
-    queues[0].submit(last.signal(&done, 1))?;
-    for (index, part) in parts.iter().enumerate().skip(1) {
-        queues[index % 8].submit(Submission::new().signal(part, 1))?;
-    }
-    queues[7].submit(Submission::new().wait(gate.semaphore(), 1).signal(&parts[0], 1))?;
-    for part in &parts[1..] {
-        part.wait(1, soon())?;
-    }
-    check_eq!(done.query()?, 0);
-    gate.open()?;
-    done.wait(1, soon())?;
-    Ok(())
-}
-
-/// One before two before one, on four queues; data goes along.
-fn diamond(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<4>(device)?;
-    let (top, left) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
-    let (right, done) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
-    let source = host_buffer(device, &[0_u8; 16])?;
-    let middle = host_buffer(device, &[0_u8; 32])?;
-    let result = host_buffer(device, &[0_u8; 32])?;
-    let first = record(device, |encoder| encoder.fill(&source, 0, 16, &[7]))?;
-    let half = |part: u64| record(device, |encoder| encoder.copy(&source, 0, &middle, part * 16, 16));
-    let last = record(device, |encoder| encoder.copy(&middle, 0, &result, 0, 32))?;
-    queues[3].submit(Submission::new().wait(&left, 1).wait(&right, 1).execute(&last).signal(&done, 1))?;
-    queues[2].submit(Submission::new().wait(&top, 1).execute(&half(1)?).signal(&right, 1))?;
-    queues[1].submit(Submission::new().wait(&top, 1).execute(&half(0)?).signal(&left, 1))?;
-    queues[0].submit(Submission::new().execute(&first).signal(&top, 1))?;
-    done.wait(1, soon())?;
-    check_eq!(contents::<u8>(&result)?, [7; 32]);
-    Ok(())
-}
-
-/// Each waits for the one before.
-fn chain_of_a_hundred_on_one_queue(device: &Arc<dyn Device>) -> Outcome {
-    let queue = device.create_queue(&Default::default())?;
-    let timeline = device.create_semaphore(0)?;
-    for value in 1..=100 {
-        queue.submit(Submission::new().wait(&timeline, value - 1).signal(&timeline, value))?;
-    }
-    timeline.wait(100, soon())?;
-    check_eq!(timeline.query()?, 100);
-    Ok(())
-}
-
-/// The next link is always on another queue; each moves a block on by one place.
-fn chain_over_four_queues(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<4>(device)?;
-    let timeline = device.create_semaphore(0)?;
-    let buffer = host_buffer(device, &[0_u8; 101 * 8])?;
-    buffer.write(0, &[1, 2, 3, 4, 5, 6, 7, 8])?;
-    for value in 1..=100 {
-        let commands =
-            record(device, |encoder| encoder.copy(&buffer, (value - 1) * 8, &buffer, value * 8, 8))?;
-        let submission = Submission::new().wait(&timeline, value - 1).execute(&commands);
-        queues[value as usize % 4].submit(submission.signal(&timeline, value))?;
-    }
-    timeline.wait(100, soon())?;
-    check_eq!(contents::<u8>(&buffer)?[800..], [1, 2, 3, 4, 5, 6, 7, 8]);
-    Ok(())
-}
-
-/// The last link first, so that everything is pending until the first comes.
-fn chain_submitted_backwards(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<3>(device)?;
-    let links = (0..=100).map(|_| device.create_semaphore(0)).collect::<Result<Vec<_>>>()?;
-    for index in (0..100).rev() {
-        let submission = Submission::new().wait(&links[index], 1).signal(&links[index + 1], 1);
-        queues[index % 3].submit(submission)?;
-    }
-    check_eq!(links[1].query()?, 0);
-    queues[0].submit(Submission::new().signal(&links[0], 1))?;
-    links[100].wait(1, soon())?;
-    Ok(())
-}
-
 /// More than any inline list holds; some met, some by host, some by queues.
 fn forty_waits_in_one_submission(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<2>(device)?;
+    let queues = queues(device, 2)?;
     let done = device.create_semaphore(0)?;
     let waits = (0..40)
         .map(|index| device.create_semaphore(u64::from(index % 3 == 0)))
@@ -302,35 +190,6 @@ fn forty_waits_in_one_submission(device: &Arc<dyn Device>) -> Outcome {
         }
     }
     done.wait(1, soon())?;
-    Ok(())
-}
-
-/// Host, queue, host, queue …
-fn host_and_queue_take_turns(device: &Arc<dyn Device>) -> Outcome {
-    let queue = device.create_queue(&Default::default())?;
-    let (ping, pong) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
-    for turn in 1..=100 {
-        queue.submit(Submission::new().wait(&ping, turn).signal(&pong, turn))?;
-    }
-    for turn in 1..=100 {
-        check_eq!(pong.query()?, turn - 1);
-        ping.signal(turn)?;
-        pong.wait(turn, soon())?;
-    }
-    Ok(())
-}
-
-/// Each queue has everything submitted before the other has anything.
-fn two_queues_wait_for_each_other_in_turn(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<2>(device)?;
-    let (a, b) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
-    for turn in 1..=50 {
-        queues[0].submit(Submission::new().wait(&b, turn).signal(&a, turn))?;
-    }
-    for turn in 1..=50 {
-        queues[1].submit(Submission::new().wait(&a, turn - 1).signal(&b, turn))?;
-    }
-    a.wait(50, soon())?;
     Ok(())
 }
 
@@ -350,7 +209,7 @@ fn effects_are_visible_when_signalled(device: &Arc<dyn Device>) -> Outcome {
 
 /// And for other queues: two work on one buffer by turns.
 fn effects_are_visible_to_another_queue(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<2>(device)?;
+    let queues = queues(device, 2)?;
     let gpu = Gpu::new(device)?;
     let (a, b) = (gpu.zeros::<u8>(65_536)?, gpu.zeros::<u8>(65_536)?);
     let result = host_buffer(device, &[0_u8; 65_536])?;
@@ -394,28 +253,9 @@ fn thousand_pending_submissions_on_distinct_values(device: &Arc<dyn Device>) -> 
     Ok(())
 }
 
-/// Four threads submit the links of one chain, each every fourth, in no agreed order.
-fn dependants_submitted_by_threads(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<4>(device)?;
-    let timeline = device.create_semaphore(0)?;
-    let outcomes: Vec<_> = thread::scope(|scope| {
-        let submit = |thread: u64| {
-            (0..100).map(|step| step * 4 + thread + 1).try_for_each(|value| {
-                let submission = Submission::new().wait(&timeline, value - 1).signal(&timeline, value);
-                queues[thread as usize].submit(submission).map(|_| ())
-            })
-        };
-        let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || submit(thread))).collect();
-        threads.into_iter().map(|thread| thread.join()).collect()
-    });
-    check!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Ok(())))), "{outcomes:?}");
-    timeline.wait(400, soon())?;
-    Ok(())
-}
-
 /// Completions of one queue do not wait for those of another.
 fn long_kernel_does_not_delay_another_queue(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<2>(device)?;
+    let queues = queues(device, 2)?;
     let spinner = Spinner::new(device)?;
     let (long, short) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
     queues[0].submit(Submission::new().execute(spinner.commands()).signal(&long, 1))?;
@@ -431,7 +271,7 @@ fn long_kernel_does_not_delay_another_queue(device: &Arc<dyn Device>) -> Outcome
 
 /// A chain behind a running kernel is handed to the device before the kernel has ended.
 fn dependants_are_issued_before_completion(device: &Arc<dyn Device>) -> Outcome {
-    let queues = queues::<3>(device)?;
+    let queues = queues(device, 3)?;
     let spinner = Spinner::new(device)?;
     let timeline = device.create_semaphore(0)?;
     let before = device.counters();
