@@ -345,7 +345,8 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Why the device is lost, if it is.
     fn lost(&self) -> Option<Error>;
 
-    /// Waits until everything submitted before has ended, well or badly.
+    /// Blocks until nothing that was submitted to any of its queues is in flight. What is submitted meanwhile is waited
+    /// for as well.
     ///
     /// # Errors
     /// `DeadlineExceeded`.

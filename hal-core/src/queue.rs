@@ -145,6 +145,8 @@ impl Submission {
 ///   Since a queue is one stream, those then run one after the other.
 /// - A wait for a value that another submission of this device will signal becomes a wait on the device, as soon as
 ///   that one has been handed over: no completion passes through the host. On the same queue it becomes nothing.
+///   Since a queue is one stream, what is handed over after such a wait stands behind it: put work that must not
+///   into a queue of its own.
 /// - Signals become visible to the host after all effects of the work are.
 ///
 /// # Failure
@@ -173,7 +175,8 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// Whether everything submitted has ended. A queue that never had work is idle.
     fn is_idle(&self) -> bool;
 
-    /// Blocks until everything submitted before has ended, well or badly.
+    /// Blocks until nothing that was submitted is in flight. What is submitted meanwhile is waited for as well: to wait
+    /// for one submission while others go on, wait for a semaphore it signals.
     ///
     /// # Errors
     /// `DeadlineExceeded`.

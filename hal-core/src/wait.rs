@@ -33,10 +33,10 @@ fn merge(points: &mut Vec<&SemaphorePoint>) {
     points.dedup_by_key(|point| timeline(point));
 }
 
-/// Blocks until one point is reached, and says which.
+/// Blocks until one point is reached, and says which. A reached point counts even if others have failed.
 ///
 /// # Errors
-/// The first failure among them, if it happens before any is reached; `DeadlineExceeded`; `InvalidArgument` if there
+/// The first failure among them, if it is found before any is reached; `DeadlineExceeded`; `InvalidArgument` if there
 /// are no points, since that wait could never end.
 pub fn wait_any(points: &[SemaphorePoint], deadline: Deadline) -> Result<usize> {
     if points.is_empty() {
@@ -45,10 +45,18 @@ pub fn wait_any(points: &[SemaphorePoint], deadline: Deadline) -> Result<usize> 
             "waiting for any of no points never ends; pass one or more",
         ));
     }
+    let mut failure = None;
     for (index, point) in points.iter().enumerate() {
-        if point.is_reached()? {
-            return Ok(index);
+        match point.is_reached() {
+            Ok(true) => return Ok(index),
+            Ok(false) => {}
+            Err(error) => {
+                failure.get_or_insert(error);
+            }
         }
+    }
+    if let Some(error) = failure {
+        return Err(error);
     }
     let all: Vec<_> = points.iter().collect();
     wait_many(&all, 1, deadline)

@@ -103,6 +103,11 @@ impl TimelineSemaphore {
         }
     }
 
+    /// As [`look`](Self::look), for who began to wait before: what was reached before a failure is reached.
+    fn look_again(&self, value: u64) -> Result<bool> {
+        if self.payload.load(Ordering::Acquire) >= value { Ok(true) } else { self.look(value) }
+    }
+
     /// What a submission of `device` would have to wait for.
     pub(crate) fn resolve(&self, value: u64, device: DeviceId) -> Resolution {
         match self.look(value) {
@@ -202,17 +207,21 @@ impl TimelineSemaphore {
             self.failed.store(true, Ordering::Release);
         }
         let Some(error) = self.failure() else { return false };
+        // No longer moves. A waiter for a value reached before may still be here, since its signaller wakes one at a time.
+        let payload = self.payload.load(Ordering::Acquire);
         loop {
             let mut state = self.state.lock();
             let point = state.take_point(u64::MAX);
-            let waiter = state.take_any();
+            let reached = state.take_reached(payload);
+            let waiter = if reached.is_none() { state.take_any() } else { None };
             drop(state);
             let had_point = point.is_some();
             drop(point);
-            match waiter {
-                Some(waiter) => waiter.failed(error, worklist),
-                None if had_point => {}
-                None => return true,
+            match (reached, waiter) {
+                (Some(waiter), _) => waiter.reached(worklist),
+                (None, Some(waiter)) => waiter.failed(error, worklist),
+                (None, None) if had_point => {}
+                (None, None) => return true,
             }
         }
     }
@@ -222,7 +231,8 @@ impl TimelineSemaphore {
         Error::new(
             ErrorKind::DeadlineExceeded,
             format!(
-                "waiting for a semaphore to reach {value}; it is at {payload} and nothing else has changed"
+                "waiting for semaphore {} to reach {value}; it is at {payload} and nothing else has changed",
+                self.number
             ),
         )
     }
@@ -282,7 +292,7 @@ impl Semaphore for TimelineSemaphore {
             state.insert(value, Waiter::Thread(thread::current()))
         };
         let outcome = loop {
-            match self.look(value) {
+            match self.look_again(value) {
                 Ok(true) => break Ok(()),
                 Err(error) => break Err(error),
                 Ok(false) => {}
@@ -319,7 +329,8 @@ impl Semaphore for TimelineSemaphore {
     fn poll_reached(&self, value: u64, slot: &mut Option<TimepointId>, waker: &Waker) -> Poll<Result<()>> {
         let (outcome, replaced) = {
             let mut state = self.state.lock();
-            match self.look(value) {
+            let look = if slot.is_some() { self.look_again(value) } else { self.look(value) };
+            match look {
                 Ok(false) => {
                     let replaced = state.set_waker(value, slot, waker);
                     (None, replaced)

@@ -129,3 +129,34 @@ fn all_fails_with_the_first_failure() {
         assert_eq!(all.join().unwrap().unwrap_err().message(), "third");
     });
 }
+
+#[test]
+fn what_was_reached_before_a_failure_is_reached() {
+    let semaphore = semaphore(0);
+    let (send, receive) = std::sync::mpsc::channel();
+    let failing = semaphore.clone();
+    // The first to be woken fails the timeline while the others are still to be.
+    semaphore.on_reached(1, Box::new(move |_| drop(failing.fail(aborted("late")))));
+    for value in 2..=6 {
+        let send = send.clone();
+        semaphore.on_reached(value, Box::new(move |outcome| send.send((value, outcome.is_ok())).unwrap()));
+    }
+    let mut slot = None;
+    assert!(semaphore.poll_reached(5, &mut slot, Waker::noop()).is_pending());
+    semaphore.signal(5).unwrap();
+    let heard: Vec<_> = receive.try_iter().collect();
+    assert_eq!(heard, [(2, true), (3, true), (4, true), (5, true), (6, false)]);
+    assert!(matches!(semaphore.poll_reached(5, &mut slot, Waker::noop()), Poll::Ready(Ok(()))));
+    // Who comes afterwards gets the failure.
+    assert_eq!(semaphore.wait(5, Deadline::NOW).unwrap_err().message(), "late");
+}
+
+#[test]
+fn any_takes_a_reached_point_over_a_failed_one() {
+    let points: Vec<_> = (0..2).map(|_| SemaphorePoint::new(&semaphore(0), 1)).collect();
+    points[1].semaphore.signal(1).unwrap();
+    points[0].semaphore.fail(aborted("zero"));
+    assert_eq!(wait_any(&points, Deadline::NOW).unwrap(), 1);
+    let failed = [points[0].clone(), SemaphorePoint::new(&semaphore(0), 1)];
+    assert_eq!(wait_any(&failed, Deadline::NEVER).unwrap_err().message(), "zero");
+}
