@@ -41,6 +41,7 @@ mod pipeline;
 mod properties;
 mod queue;
 mod races;
+mod reached;
 mod recording;
 mod selftest;
 mod semaphore;
@@ -69,6 +70,7 @@ pub fn cases() -> Vec<Case> {
         callback::CASES,
         timepoint::CASES,
         races::CASES,
+        reached::CASES,
         future::CASES,
         awaiting::CASES,
         buffer::CASES,
