@@ -54,7 +54,10 @@ fn thread_names() -> anyhow::Result<Vec<String>> {
     for entry in fs::read_dir("/proc/self/task")? {
         let entry = entry?;
         let id: u64 = entry.file_name().to_string_lossy().parse().context("a thread's number")?;
-        threads.push(((id + most - process) % most, fs::read_to_string(entry.path().join("comm"))?.trim().to_owned()));
+        threads.push((
+            (id + most - process) % most,
+            fs::read_to_string(entry.path().join("comm"))?.trim().to_owned(),
+        ));
     }
     threads.sort();
     Ok(threads.into_iter().map(|(_, name)| name).collect())
