@@ -120,9 +120,15 @@ fn ten_thousand_on_one_semaphore_on_one_thread() {
                 assert_eq!(done.fetch_add(1, Ordering::Relaxed) as u64, value - 1);
             });
         }
+        // Polled after all the others: a signal before that would let later ones find their value reached at once.
+        let (registered, begin) = std::sync::mpsc::channel();
+        executor.spawn(async move { registered.send(()).unwrap() });
         let signaller = {
             let semaphore = semaphore.clone();
-            thread::spawn(move || (1..=MANY).for_each(|value| semaphore.signal(value).unwrap()))
+            thread::spawn(move || {
+                begin.recv().unwrap();
+                (1..=MANY).for_each(|value| semaphore.signal(value).unwrap());
+            })
         };
         executor.run();
         signaller.join().unwrap();
