@@ -38,6 +38,9 @@ impl<T> Boxes<T> {
     }
 }
 
+/// How many shared objects are looked at before a new one is made.
+const TRIES: usize = 4;
+
 /// Can be made as new.
 pub(crate) trait Reset {
     fn reset(&mut self);
@@ -59,13 +62,19 @@ impl<T: Reset> Shared<T> {
     pub(crate) fn take(&self) -> Option<Arc<T>> {
         let mut item = {
             let mut idle = self.idle.lock();
-            let mut oldest = idle.pop_front()?;
-            if Arc::get_mut(&mut oldest).is_none() {
+            let mut tries = 0;
+            loop {
+                let mut oldest = idle.pop_front()?;
+                if Arc::get_mut(&mut oldest).is_some() {
+                    break oldest;
+                }
                 // Later, when it has been let go of. What is made instead comes here too, so that soon there are enough.
                 idle.push_back(oldest);
-                return None;
+                tries += 1;
+                if tries == TRIES {
+                    return None;
+                }
             }
-            oldest
         };
         // Outside the lock: it may give back what it owns.
         Arc::get_mut(&mut item)?.reset();
@@ -126,10 +135,9 @@ mod tests {
         let held = Arc::new(Item(7));
         shared.give(held.clone());
         shared.give(Arc::new(Item(8)));
-        assert!(shared.take().is_none());
-        assert_eq!(held.0, 7);
         assert_eq!(shared.take().unwrap().0, 0);
         assert!(shared.take().is_none());
+        assert_eq!(held.0, 7);
         drop(held);
         assert_eq!(shared.take().unwrap().0, 0);
         assert!(shared.take().is_none());

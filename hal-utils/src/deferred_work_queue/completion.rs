@@ -4,6 +4,7 @@
 //! oldest issued submission of every busy queue, and pauses between looks: not at all at first, then longer, up to
 //! `DeviceParams::completion_interval`. With nothing issued it sleeps until something is.
 
+use super::LINGER;
 use super::failure;
 use super::issue::fail_issued;
 use super::lanes::Lanes;
@@ -115,7 +116,15 @@ pub(crate) fn run<N: Native>(core: &Arc<Core<N>>) -> Vec<String> {
         let lost = core.lost().filter(|_| core.nobody_issues());
         let exit = {
             let mut inbox = core.completion.state.lock();
+            let mut lingered = 0;
             while inbox.issued.is_empty() && lanes.is_empty() && !inbox.kicked && inbox.exit.is_none() {
+                if lingered < LINGER {
+                    lingered += 1;
+                    drop(inbox);
+                    thread::yield_now();
+                    inbox = core.completion.state.lock();
+                    continue;
+                }
                 inbox.asleep = true;
                 match &watchdog {
                     // What is pending is on nobody else's mind.

@@ -69,6 +69,11 @@ mod handshake_models;
 #[cfg(test)]
 #[cfg(hal_shuttle)]
 mod models;
+/// How often a thread with nothing to do offers the processor to others and looks again, before it sleeps. Work that
+/// follows on work finds it awake, and need not pay for a wake-up, which costs its caller more than all the rest. Models
+/// gain nothing by it but schedules.
+const LINGER: u32 = if cfg!(any(hal_loom, hal_shuttle)) { 0 } else { 16 };
+
 #[cfg(test)]
 mod tests;
 

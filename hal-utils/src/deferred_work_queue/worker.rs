@@ -1,10 +1,11 @@
 //! The worker thread: issues what became ready while nobody was there to do so.
 
+use super::LINGER;
 use super::issue;
 use super::queue_core::QueueCore;
 use crate::core::Core;
 use crate::native::Native;
-use crate::sync::{Arc, Condvar, Mutex};
+use crate::sync::{Arc, Condvar, Mutex, thread};
 use std::collections::VecDeque;
 
 /// Queues with something ready.
@@ -55,6 +56,7 @@ impl<N: Native> WorkerInbox<N> {
 
     fn next(&self) -> Option<Arc<QueueCore<N>>> {
         let mut inbox = self.state.lock();
+        let mut lingered = 0;
         loop {
             if let Some(queue) = inbox.queues.pop_front() {
                 return Some(queue);
@@ -62,6 +64,13 @@ impl<N: Native> WorkerInbox<N> {
             if inbox.exit {
                 inbox.ended = true;
                 return None;
+            }
+            if lingered < LINGER {
+                lingered += 1;
+                drop(inbox);
+                thread::yield_now();
+                inbox = self.state.lock();
+                continue;
             }
             inbox.asleep = true;
             self.changed.wait(&mut inbox);
