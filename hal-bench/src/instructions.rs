@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Batches that bring a device into its steady state.
-pub const WARM_UP: u64 = 20;
+const WARM_UP: u64 = 20;
 const FEW: u64 = 40;
 const MANY: u64 = 140;
 

@@ -2,9 +2,10 @@
 
 use crate::allocations;
 use crate::gauge::Gauge;
-use crate::instructions::WARM_UP;
 use crate::rig::{Path, Rig, Target};
 
+/// Lists grow to what a batch that was slow to complete has needed; after so many, one was.
+const WARM_UP: u64 = 400;
 const BATCHES: u64 = 100;
 
 /// Per submission.
