@@ -1,6 +1,7 @@
 //! The same native calls with and without the HAL, in turns, so that both see the same machine.
 
 use crate::fit;
+use crate::futex;
 use crate::mock::{Costs, Mock};
 use crate::rig::{self, BATCH, KERNEL, PTX, Rig};
 use hal_core::{DeviceParams, ExecutableFormat, QueuePriority, Result, Submission};
@@ -44,6 +45,30 @@ pub fn over_soft(quick: bool) -> Result<Comparison> {
     compare(rig::soft, quick)
 }
 
+/// Median round trip of a submission without work over a mock device, as a multiple of a futex ping-pong. In short
+/// turns, since both depend most on which cores the threads are on.
+pub fn wake_ratio(quick: bool) -> Result<f64> {
+    let mut rig = Rig::new(rig::mock(Costs::default())?, None)?;
+    let mut ratios = Vec::new();
+    for _ in 0..if quick { 20 } else { 100 } {
+        let [hal, _] = round_trips(200, || rig.empty_round_trip())?;
+        let [futex, _] = futex::round_trip(200);
+        ratios.push(hal / futex);
+    }
+    Ok(fit::median(ratios))
+}
+
+/// Median and 99th percentile, in nanoseconds.
+fn round_trips(trips: usize, mut trip: impl FnMut() -> Result<()>) -> Result<[f64; 2]> {
+    let mut samples = Vec::with_capacity(trips);
+    for _ in 0..trips {
+        let begin = Instant::now();
+        trip()?;
+        samples.push(begin.elapsed().as_nanos() as f64);
+    }
+    Ok([fit::quantile(&mut samples, 0.5), fit::quantile(&mut samples, 0.99)])
+}
+
 fn compare<D: NativeDriver>(load: impl Fn() -> Result<D>, quick: bool) -> Result<Comparison> {
     let mut rig = Rig::new(SharedDriver::new(load()?).open(0, &DeviceParams::default())?, None)?;
     let native = load()?.open(0)?;
@@ -58,22 +83,13 @@ fn compare<D: NativeDriver>(load: impl Fn() -> Result<D>, quick: bool) -> Result
         native_caller.push(caller);
         native_batch.push(batch);
     }
-    let round_trips = |trip: &mut dyn FnMut() -> Result<()>| {
-        let mut samples = Vec::with_capacity(trips);
-        for _ in 0..trips {
-            let begin = Instant::now();
-            trip()?;
-            samples.push(begin.elapsed().as_nanos() as f64);
-        }
-        Ok::<_, hal_core::Error>([fit::quantile(&mut samples, 0.5), fit::quantile(&mut samples, 0.99)])
-    };
     Ok(Comparison {
         hal_caller: fit::median(hal_caller),
         native_caller: fit::median(native_caller),
         hal_batch: fit::median(hal_batch),
         native_batch: fit::median(native_batch),
-        hal_round_trip: round_trips(&mut || rig.round_trip())?,
-        native_round_trip: round_trips(&mut || by_hand.round_trip())?,
+        hal_round_trip: round_trips(trips, || rig.round_trip())?,
+        native_round_trip: round_trips(trips, || by_hand.round_trip())?,
     })
 }
 

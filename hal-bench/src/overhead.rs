@@ -33,6 +33,7 @@ pub struct Overhead {
     pub calibrated: Figure<Comparison>,
     pub soft: Figure<Comparison>,
     pub futex: [f64; 2],
+    pub wake_ratio: Figure<f64>,
 }
 
 pub fn measure(quick: bool) -> Overhead {
@@ -52,11 +53,23 @@ pub fn measure(quick: bool) -> Overhead {
         figure(by_hand::over_calibrated_mock(quick)),
         figure(by_hand::over_soft(quick)),
     ];
-    let futex = futex::round_trip(quick);
+    let futex = futex::round_trip(if quick { 1_000 } else { 5_000 });
+    let wake_ratio = figure(by_hand::wake_ratio(quick));
     say("scaling");
     let scaling = figure(scaling::measure(quick));
     let devices = [mock_device, soft_device];
-    Overhead { quick, valgrind, devices, scaling, bytes_per_pending, mock, calibrated, soft, futex }
+    Overhead {
+        quick,
+        valgrind,
+        devices,
+        scaling,
+        bytes_per_pending,
+        mock,
+        calibrated,
+        soft,
+        futex,
+        wake_ratio,
+    }
 }
 
 fn device(target: Target, idle_wakeups: Figure<f64>, valgrind: &Figure<String>) -> DeviceFigures {

@@ -23,7 +23,7 @@ pub fn json(all: &Overhead) -> Value {
         root.insert(name.into(), value);
     };
     put("ratio_to_native", read(&all.calibrated, |comparison| json!(comparison.caller_ratio())));
-    put("wake_ratio_to_futex", read(&all.mock, |mock| json!(mock.hal_round_trip[0] / all.futex[0])));
+    put("wake_ratio_to_futex", read(&all.wake_ratio, |ratio| json!(ratio)));
     put("bytes_per_pending", read(&all.bytes_per_pending, |bytes| json!(bytes)));
     put("idle_wakeups_per_s", read(&mock.idle_wakeups, |wakeups| json!(wakeups)));
     if !why.is_empty() {

@@ -193,9 +193,18 @@ impl Rig {
 
     /// Submits one with a dispatch, and waits until the host knows that it is done.
     pub fn round_trip(&mut self) -> Result<()> {
+        let submission = Submission::new().execute(&self.commands);
+        self.there_and_back(submission)
+    }
+
+    /// The same without work.
+    pub fn empty_round_trip(&mut self) -> Result<()> {
+        self.there_and_back(Submission::new())
+    }
+
+    fn there_and_back(&mut self, submission: Submission) -> Result<()> {
         self.submitted += 1;
-        let submission = Submission::new().execute(&self.commands).signal(&self.done, self.submitted);
-        self.queue.submit(submission)?;
+        self.queue.submit(submission.signal(&self.done, self.submitted))?;
         self.wait_done()
     }
 

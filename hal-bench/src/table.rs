@@ -66,6 +66,12 @@ fn times(all: &Overhead) {
     }
     let [median, high] = all.futex;
     println!("  {:<22}{:>20}{:>21}{median:>21.0}{high:>21.0}", "futex ping-pong", "", "");
+    if let Ok(calibrated) = &all.calibrated {
+        println!("  a dispatch to native calls, published costs: {:.2}", calibrated.caller_ratio());
+    }
+    if let Ok(ratio) = &all.wake_ratio {
+        println!("  an empty round trip to a futex ping-pong:    {ratio:.2}");
+    }
 }
 
 fn pairs(comparison: &Comparison) -> String {
@@ -145,6 +151,7 @@ fn reasons(all: &Overhead) -> Vec<String> {
     add("comparison, mock", error(&all.mock));
     add("comparison, published costs", error(&all.calibrated));
     add("comparison, soft", error(&all.soft));
+    add("round trips", error(&all.wake_ratio));
     add("scaling", error(&all.scaling));
     add("bytes", error(&all.bytes_per_pending));
     reasons
