@@ -146,7 +146,6 @@ unsafe impl Native for CudaDevice {
     unsafe fn allocate(&self, kind: MemoryKind, size: usize) -> Result<Allocation> {
         // SAFETY: the caller's promise.
         unsafe { memory::allocate(&self.symbols, kind, size) }
-            .map_err(|error| error.context(format_args!("allocating {size} bytes of {kind:?} memory")))
     }
 
     unsafe fn free(&self, allocation: Allocation) -> Result<()> {

@@ -12,7 +12,7 @@
 //! | memory | `allocate`, `free`, `fill`, `copy`, `upload` |
 //! | code | `module_*`, `function_*`, `launch` |
 //!
-//! Implemented by `hal-cuda`, `hal-hip` and the mock of this crate's tests, and by nothing else.
+//! Implemented by `hal-cuda`, `hal-hip`, the mock of this crate's tests and the ones of `hal-bench`, and by nothing else.
 
 use hal_core::{
     DeviceInfo, DriverInfo, ErrorKind, ExecutableFormat, MemoryKind, ParameterInfo, QueuePriority, Result,
