@@ -6,13 +6,14 @@
 //! - [`exec`] runs a grid of that code on the CPU, checking every access;
 //! - [`driver`] is a driver without an ABI (devices, contexts, streams, events, memory, modules);
 //! - [`fault`] makes calls fail on demand, and [`abi`] is how an entry point is declared;
-//! - [`cuda`] and [`hip`] are the two ABIs;
+//! - `both` is what they share, and [`cuda`] and [`hip`] are the two ABIs;
 //! - [`resolver`] finds their entry points by name.
 //!
 //! A program uses it in-process through [`resolver::symbol`], or as a shared library: the package `softgpu-driver`
 //! exports everything from `libsoftgpu.so`.
 
 pub mod abi;
+mod both;
 pub mod control;
 pub mod cuda;
 pub mod driver;

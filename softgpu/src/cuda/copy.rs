@@ -90,6 +90,9 @@ pub struct Memcpy3D {
     depth: usize,
 }
 
+/// `CU_MEMORYTYPE_UNIFIED`
+const UNIFIED: u32 = 4;
+
 struct End {
     kind: u32,
     host: u64,
@@ -103,7 +106,7 @@ impl End {
         let (base, space) = match self.kind {
             1 => (self.host, Space::Host),
             2 => (self.device, Space::Device),
-            4 => (self.device, Space::Any),
+            UNIFIED => (self.device, Space::Any),
             // No arrays: there are no textures.
             3 => return Err(Error::NOT_SUPPORTED),
             _ => return Err(Error::INVALID_VALUE),
@@ -139,6 +142,30 @@ impl Memcpy2D {
 }
 
 impl Memcpy3D {
+    /// Describes a copy. Offsets are part of the addresses.
+    pub(super) fn of(copy: Option<&Copy>) -> Self {
+        // SAFETY: plain numbers, for which zeros are values.
+        let nothing: Self = unsafe { std::mem::zeroed() };
+        let Some((src, dst, shape)) = copy.map(Copy::parts) else {
+            return Self { src_type: UNIFIED, dst_type: UNIFIED, ..nothing };
+        };
+        let rows = |pitch: Pitch| (pitch.slice / pitch.row.max(1)) as usize;
+        Self {
+            src_type: UNIFIED,
+            src_device: src,
+            src_pitch: shape.src.row as usize,
+            src_height: rows(shape.src),
+            dst_type: UNIFIED,
+            dst_device: dst,
+            dst_pitch: shape.dst.row as usize,
+            dst_height: rows(shape.dst),
+            width: shape.width as usize,
+            height: shape.height as usize,
+            depth: shape.depth as usize,
+            ..nothing
+        }
+    }
+
     /// Checks the copy that this describes.
     pub(super) fn prepare(&self) -> Result<Option<Copy>> {
         let pitch = |row: usize, height: usize| {

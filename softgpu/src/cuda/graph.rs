@@ -1,84 +1,10 @@
-//! Graphs.
+//! Graphs: making them, their edges, and what is in them.
 
-use super::copy::Memcpy3D;
-use super::launch::{Extra, KernelParams, prepare};
-use super::stream::{HostFn, host_function};
-use super::{Cuda, stream_of};
-use crate::abi::{Address, Entry, In, Out, entries};
-use crate::driver::copy::Fill;
-use crate::driver::event::EVENTS;
-use crate::driver::graph::{EXECS, GRAPHS, Graph, GraphExec, Work};
-use crate::driver::{Error, Result, context};
-use std::ffi::{c_char, c_void};
-use std::sync::Arc;
-
-/// `CUDA_KERNEL_NODE_PARAMS` of the first ABI; the second only adds fields.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct KernelNodeParams {
-    function: u64,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-    params: KernelParams,
-    extra: Extra,
-}
-
-/// `CUDA_MEMSET_NODE_PARAMS`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct MemsetNodeParams {
-    dst: u64,
-    pitch: usize,
-    value: u32,
-    element: u32,
-    width: usize,
-    height: usize,
-}
-
-/// `CUDA_HOST_NODE_PARAMS`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct HostNodeParams {
-    function: HostFn,
-    data: *mut c_void,
-}
-
-fn kernel_work(params: In<KernelNodeParams>) -> Result<Work> {
-    let p = params.get()?;
-    prepare(p.function, p.grid, p.block, p.shared, p.params, p.extra)
-        .map(|launch| Work::Launch(Arc::new(launch)))
-}
-
-fn copy_work(params: In<Memcpy3D>) -> Result<Work> {
-    Ok(Work::Copy(params.get()?.prepare()?.map(Arc::new)))
-}
-
-fn fill_work(params: In<MemsetNodeParams>) -> Result<Work> {
-    let p = params.get()?;
-    let element = u8::try_from(p.element).map_err(|_| Error::INVALID_VALUE)?;
-    let fill = Fill::new(p.dst, p.value, element, p.width as u64, p.height as u64, p.pitch as u64)?;
-    Ok(Work::Fill(fill.map(Arc::new)))
-}
-
-fn add(node: Out<u64>, graph: u64, after: In<u64>, count: usize, work: Result<Work>) -> Result<()> {
-    node.check()?;
-    node.set(GRAPHS.get(graph)?.add(&after.list(count)?, work?)?)
-}
-
-fn instantiate(exec: Out<u64>, graph: u64) -> Result<()> {
-    exec.check()?;
-    exec.set(GRAPHS.get(graph)?.instantiate().handle)
-}
-
-/// From CUDA 12 on, the plain name stands for the call that takes flags.
-pub(crate) static ALIASES: &[Entry] = &[Entry {
-    base: "cuGraphInstantiate",
-    symbol: "cuGraphInstantiateWithFlags",
-    since: 12000,
-    early: false,
-    address: Address(cuGraphInstantiateWithFlags as *const c_void),
-}];
+use super::Cuda;
+use crate::abi::{In, Out, entries};
+use crate::both::graph::{self, EdgeData, list};
+use crate::driver::graph::{GRAPHS, Graph};
+use crate::driver::{Error, context};
 
 entries! { Cuda;
     /// Makes an empty graph.
@@ -93,162 +19,94 @@ entries! { Cuda;
     "cuGraphDestroy" 10000 => fn cuGraphDestroy(graph: u64) {
         Graph::destroy(graph)
     }
-    /// Adds a node that does nothing.
-    "cuGraphAddEmptyNode" 10000 => fn cuGraphAddEmptyNode(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize,
-    ) {
-        add(node, graph, after, count, Ok(Work::Empty))
+    /// Makes a graph with the same work and the same order.
+    "cuGraphClone" 10000 => fn cuGraphClone(clone: Out<u64>, original: u64) {
+        clone.check()?;
+        clone.set(GRAPHS.get(original)?.duplicate()?.handle)
     }
-    /// Adds a kernel.
-    "cuGraphAddKernelNode" 10000 => fn cuGraphAddKernelNode(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize, params: In<KernelNodeParams>,
+    /// The node of a clone that was made from a node of the original.
+    "cuGraphNodeFindInClone" 10000 => fn cuGraphNodeFindInClone(
+        node: Out<u64>, original: u64, clone: u64,
     ) {
-        add(node, graph, after, count, kernel_work(params))
-    }
-    /// Adds a kernel.
-    "cuGraphAddKernelNode" 12000 => fn cuGraphAddKernelNode_v2(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize, params: In<KernelNodeParams>,
-    ) {
-        add(node, graph, after, count, kernel_work(params))
-    }
-    /// Adds a copy.
-    "cuGraphAddMemcpyNode" 10000 => fn cuGraphAddMemcpyNode(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize, params: In<Memcpy3D>, context: u64,
-    ) {
-        context::context_of(context)?;
-        add(node, graph, after, count, copy_work(params))
-    }
-    /// Adds a fill.
-    "cuGraphAddMemsetNode" 10000 => fn cuGraphAddMemsetNode(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize, params: In<MemsetNodeParams>, context: u64,
-    ) {
-        context::context_of(context)?;
-        add(node, graph, after, count, fill_work(params))
-    }
-    /// Adds a call into the program.
-    "cuGraphAddHostNode" 10000 => fn cuGraphAddHostNode(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize, params: In<HostNodeParams>,
-    ) {
-        let params = params.get()?;
-        add(node, graph, after, count, host_function(params.function, params.data).map(Work::Host))
-    }
-    /// Adds the nodes of another graph.
-    "cuGraphAddChildGraphNode" 10000 => fn cuGraphAddChildGraphNode(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize, child: u64,
-    ) {
-        let work = GRAPHS.get(child).map(|child| Work::Child(child.nodes()));
-        add(node, graph, after, count, work)
-    }
-    /// Adds the record of an event.
-    "cuGraphAddEventRecordNode" 11010 => fn cuGraphAddEventRecordNode(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize, event: u64,
-    ) {
-        add(node, graph, after, count, EVENTS.get(event).map(Work::Record))
-    }
-    /// Adds a wait for an event.
-    "cuGraphAddEventWaitNode" 11010 => fn cuGraphAddEventWaitNode(
-        node: Out<u64>, graph: u64, after: In<u64>, count: usize, event: u64,
-    ) {
-        add(node, graph, after, count, EVENTS.get(event).map(Work::WaitEvent))
+        node.check()?;
+        node.set(GRAPHS.get(clone)?.find_copy(original)?)
     }
     /// The nodes of a graph; without a place for them, how many there are.
     "cuGraphGetNodes" 10000 => fn cuGraphGetNodes(graph: u64, nodes: Out<u64>, count: Out<usize>) {
-        let all = GRAPHS.get(graph)?.nodes();
-        if nodes.is_null() {
-            return count.set(all.len());
-        }
-        let room = count.get()?;
-        for at in 0..room {
-            nodes.set_at(at, all.get(at).map_or(0, |node| node.handle));
-        }
-        count.set(room.min(all.len()))
+        list(&GRAPHS.get(graph)?.node_handles(), nodes, count)
     }
-    /// Makes an executable graph; the log stays empty.
-    "cuGraphInstantiate" 10000 => fn cuGraphInstantiate(
-        exec: Out<u64>, graph: u64, node: Out<u64>, log: Out<c_char>, size: usize,
+    /// The nodes of a graph that wait for no other.
+    "cuGraphGetRootNodes" 10000 => fn cuGraphGetRootNodes(graph: u64, nodes: Out<u64>, count: Out<usize>) {
+        list(&GRAPHS.get(graph)?.roots(), nodes, count)
+    }
+    /// Which nodes of a graph come before which.
+    "cuGraphGetEdges" 10000 => fn cuGraphGetEdges(
+        graph: u64, from: Out<u64>, to: Out<u64>, count: Out<usize>,
     ) {
-        instantiate_with_log(exec, graph, node, log, size)
+        graph::edges(graph, from, to, Out::at(0), count)
     }
-    /// Makes an executable graph; the log stays empty.
-    "cuGraphInstantiate" 11000 => fn cuGraphInstantiate_v2(
-        exec: Out<u64>, graph: u64, node: Out<u64>, log: Out<c_char>, size: usize,
+    /// The nodes that a node waits for.
+    "cuGraphNodeGetDependencies" 10000 => fn cuGraphNodeGetDependencies(
+        node: u64, nodes: Out<u64>, count: Out<usize>,
     ) {
-        instantiate_with_log(exec, graph, node, log, size)
+        graph::neighbours(node, true, nodes, Out::at(0), count)
     }
-    /// Makes an executable graph.
-    "cuGraphInstantiateWithFlags" 11040 => fn cuGraphInstantiateWithFlags(
-        exec: Out<u64>, graph: u64, flags: u64,
+    /// The nodes that wait for a node.
+    "cuGraphNodeGetDependentNodes" 10000 => fn cuGraphNodeGetDependentNodes(
+        node: u64, nodes: Out<u64>, count: Out<usize>,
     ) {
-        if flags > 15 {
-            return Err(Error::INVALID_VALUE);
-        }
-        instantiate(exec, graph)
+        graph::neighbours(node, false, nodes, Out::at(0), count)
     }
-    /// Gives a kernel node of an executable new parameters.
-    "cuGraphExecKernelNodeSetParams" 10010 => fn cuGraphExecKernelNodeSetParams(
-        exec: u64, node: u64, params: In<KernelNodeParams>,
+    /// Adds edges.
+    "cuGraphAddDependencies" 10000 => fn cuGraphAddDependencies(
+        graph: u64, from: In<u64>, to: In<u64>, count: usize,
     ) {
-        EXECS.get(exec)?.set_work(node, kernel_work(params)?)
+        graph::connect(graph, from, to, count)
     }
-    /// Gives a kernel node of an executable new parameters.
-    "cuGraphExecKernelNodeSetParams" 12000 => fn cuGraphExecKernelNodeSetParams_v2(
-        exec: u64, node: u64, params: In<KernelNodeParams>,
+    /// Removes edges.
+    "cuGraphRemoveDependencies" 10000 => fn cuGraphRemoveDependencies(
+        graph: u64, from: In<u64>, to: In<u64>, count: usize,
     ) {
-        EXECS.get(exec)?.set_work(node, kernel_work(params)?)
+        graph::disconnect(graph, from, to, count)
     }
-    /// Gives a copy node of an executable new parameters.
-    "cuGraphExecMemcpyNodeSetParams" 10020 => fn cuGraphExecMemcpyNodeSetParams(
-        exec: u64, node: u64, params: In<Memcpy3D>, context: u64,
+    /// Which nodes of a graph come before which, and how.
+    "cuGraphGetEdges" 12030 => fn cuGraphGetEdges_v2(
+        graph: u64, from: Out<u64>, to: Out<u64>, data: Out<EdgeData>, count: Out<usize>,
     ) {
-        context::context_of(context)?;
-        EXECS.get(exec)?.set_work(node, copy_work(params)?)
+        graph::edges(graph, from, to, data, count)
     }
-    /// Gives a fill node of an executable new parameters.
-    "cuGraphExecMemsetNodeSetParams" 10020 => fn cuGraphExecMemsetNodeSetParams(
-        exec: u64, node: u64, params: In<MemsetNodeParams>, context: u64,
+    /// The nodes that a node waits for, and how.
+    "cuGraphNodeGetDependencies" 12030 => fn cuGraphNodeGetDependencies_v2(
+        node: u64, nodes: Out<u64>, data: Out<EdgeData>, count: Out<usize>,
     ) {
-        context::context_of(context)?;
-        EXECS.get(exec)?.set_work(node, fill_work(params)?)
+        graph::neighbours(node, true, nodes, data, count)
     }
-    /// Gives an event record node of an executable another event.
-    "cuGraphExecEventRecordNodeSetEvent" 11010 => fn cuGraphExecEventRecordNodeSetEvent(
-        exec: u64, node: u64, event: u64,
+    /// The nodes that wait for a node, and how.
+    "cuGraphNodeGetDependentNodes" 12030 => fn cuGraphNodeGetDependentNodes_v2(
+        node: u64, nodes: Out<u64>, data: Out<EdgeData>, count: Out<usize>,
     ) {
-        EXECS.get(exec)?.set_work(node, Work::Record(EVENTS.get(event)?))
+        graph::neighbours(node, false, nodes, data, count)
     }
-    /// Readies an executable graph for a stream; nothing is left to do.
-    "cuGraphUpload" 11010 => fn cuGraphUpload(exec: u64, stream: u64) {
-        EXECS.get(exec)?;
-        stream_of(stream).map(drop)
+    /// Adds edges; only plain ones are supported.
+    "cuGraphAddDependencies" 12030 => fn cuGraphAddDependencies_v2(
+        graph: u64, from: In<u64>, to: In<u64>, data: In<EdgeData>, count: usize,
+    ) {
+        graph::plain_edges(data, count)?;
+        graph::connect(graph, from, to, count)
     }
-    /// Puts an executable graph on a stream.
-    "cuGraphLaunch" 10000 => fn cuGraphLaunch(exec: u64, stream: u64) {
-        EXECS.get(exec)?.launch(&stream_of(stream)?)
+    /// Removes edges; only plain ones are supported.
+    "cuGraphRemoveDependencies" 12030 => fn cuGraphRemoveDependencies_v2(
+        graph: u64, from: In<u64>, to: In<u64>, data: In<EdgeData>, count: usize,
+    ) {
+        graph::plain_edges(data, count)?;
+        graph::disconnect(graph, from, to, count)
     }
-    /// Destroys an executable graph.
-    "cuGraphExecDestroy" 10000 => fn cuGraphExecDestroy(exec: u64) {
-        GraphExec::destroy(exec)
+    /// Removes a node and its edges.
+    "cuGraphDestroyNode" 10000 => fn cuGraphDestroyNode(node: u64) {
+        Graph::of_node(node)?.remove(node)
     }
-    /// Capture does not exist; the mode is kept per thread nowhere.
-    "cuThreadExchangeStreamCaptureMode" 10010 => fn cuThreadExchangeStreamCaptureMode(mode: Out<i32>) {
-        let asked = mode.get()?;
-        if !(0..=2).contains(&asked) {
-            return Err(Error::INVALID_VALUE);
-        }
-        mode.set(0)
+    /// What kind of node one is.
+    "cuGraphNodeGetType" 10000 => fn cuGraphNodeGetType(node: u64, kind: Out<i32>) {
+        kind.set(graph::node_type(node)?)
     }
-}
-
-fn instantiate_with_log(
-    exec: Out<u64>,
-    graph: u64,
-    node: Out<u64>,
-    log: Out<c_char>,
-    size: usize,
-) -> Result<()> {
-    node.set_if(0);
-    if !log.is_null() && size > 0 {
-        log.set_text("", size)?;
-    }
-    instantiate(exec, graph)
 }

@@ -8,10 +8,12 @@ mod errors;
 mod event;
 mod function;
 mod graph;
+mod graph_exec;
 mod init;
 mod launch;
 mod memory;
 mod module;
+mod node;
 mod pointer;
 mod pool;
 mod stream;
@@ -57,8 +59,10 @@ pub fn tables() -> &'static [&'static [Entry]] {
         function::ENTRIES,
         launch::ENTRIES,
         graph::ENTRIES,
+        node::ENTRIES,
+        graph_exec::ENTRIES,
         // After the rows they repeat.
-        graph::ALIASES,
+        graph_exec::ALIASES,
     ];
     TABLES
 }

@@ -2,84 +2,18 @@
 
 use super::{Cuda, stream_of};
 use crate::abi::{In, Out, entries};
-use crate::driver::device::{device, device_of};
-use crate::driver::memory;
-use crate::driver::pool::{self, POOLS, Pool, PoolState};
+use crate::both::pool::{
+    LOCATION_DEVICE, MemAccessDesc, MemLocation, MemPoolProps, create, get_access, is_managed, read,
+    set_access, write,
+};
+use crate::driver::device::device_of;
+use crate::driver::pool::{self, POOLS, Pool};
 use crate::driver::{Error, Result, context};
 use std::ffi::c_void;
-
-/// `CUmemLocation`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct MemLocation {
-    kind: i32,
-    id: i32,
-}
-
-/// `CU_MEM_LOCATION_TYPE_DEVICE`
-const LOCATION_DEVICE: i32 = 1;
-
-/// `CUmemPoolProps`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct MemPoolProps {
-    alloc_type: i32,
-    handle_types: i32,
-    location: MemLocation,
-    security: u64,
-    max_size: usize,
-    usage: u16,
-    reserved: [u8; 54],
-}
-
-/// `CUmemAccessDesc`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct MemAccessDesc {
-    location: MemLocation,
-    flags: i32,
-}
 
 fn allocate(out: Out<u64>, len: usize, pool: &Pool, stream: u64) -> Result<()> {
     out.check()?;
     out.set(pool.allocate(&*stream_of(stream)?, len as u64)?.start)
-}
-
-fn read(state: &PoolState, attribute: i32, value: Out<c_void>) -> Result<()> {
-    match attribute {
-        1..=3 => value.cast::<i32>().set(i32::from(state.reuse[attribute as usize - 1])),
-        4 => value.cast::<u64>().set(state.release_threshold),
-        5 => value.cast::<u64>().set(state.reserved),
-        6 => value.cast::<u64>().set(state.reserved_high),
-        7 => value.cast::<u64>().set(state.used),
-        8 => value.cast::<u64>().set(state.used_high),
-        _ => Err(Error::INVALID_VALUE),
-    }
-}
-
-fn write(pool: &Pool, attribute: i32, value: Out<c_void>) -> Result<()> {
-    match attribute {
-        1..=3 => {
-            let on = value.cast::<i32>().get()? != 0;
-            pool.update(|state| state.reuse[attribute as usize - 1] = on);
-        }
-        4 => {
-            let threshold = value.cast::<u64>().get()?;
-            pool.update(|state| state.release_threshold = threshold);
-        }
-        // The high marks can be reset, and only that.
-        6 | 8 => {
-            if value.cast::<u64>().get()? != 0 {
-                return Err(Error::INVALID_VALUE);
-            }
-            pool.update(|state| match attribute {
-                6 => state.reserved_high = state.reserved,
-                _ => state.used_high = state.used,
-            });
-        }
-        _ => return Err(Error::INVALID_VALUE),
-    }
-    Ok(())
 }
 
 entries! { Cuda;
@@ -97,16 +31,7 @@ entries! { Cuda;
     }
     /// Makes a pool of device memory.
     "cuMemPoolCreate" 11020 => fn cuMemPoolCreate(pool: Out<u64>, props: In<MemPoolProps>) {
-        pool.check()?;
-        let props = props.get()?;
-        if props.alloc_type != 1 || props.location.kind != LOCATION_DEVICE {
-            return Err(Error::INVALID_VALUE);
-        }
-        if props.handle_types != 0 {
-            return Err(Error::NOT_SUPPORTED);
-        }
-        let device = device_of(props.location.id)?;
-        pool.set(Pool::register(device.ordinal, props.max_size as u64).handle)
+        create(pool, props)
     }
     /// Destroys a pool.
     "cuMemPoolDestroy" 11020 => fn cuMemPoolDestroy(pool: u64) {
@@ -127,20 +52,11 @@ entries! { Cuda;
     }
     /// Lets devices access a pool's memory: the owner always may, others by peer access.
     "cuMemPoolSetAccess" 11020 => fn cuMemPoolSetAccess(pool: u64, list: In<MemAccessDesc>, count: usize) {
-        let pool = POOLS.get(pool)?;
-        for access in list.list(count)? {
-            let peer = device_of(access.location.id)?;
-            if access.location.kind != LOCATION_DEVICE || !matches!(access.flags, 0 | 3) {
-                return Err(Error::INVALID_VALUE);
-            }
-            match (peer.ordinal == pool.device, access.flags) {
-                (true, 3) => {}
-                (true, _) => return Err(Error::INVALID_VALUE),
-                (false, 3) => peer.enable_peer(device(pool.device)?).or_else(already)?,
-                (false, _) => peer.disable_peer(device(pool.device)?).or_else(already)?,
-            }
-        }
-        Ok(())
+        set_access(pool, list, count)
+    }
+    /// Whether a device may access a pool's memory.
+    "cuMemPoolGetAccess" 11020 => fn cuMemPoolGetAccess(flags: Out<i32>, pool: u64, location: In<MemLocation>) {
+        get_access(flags, pool, location)
     }
     /// Allocates from the device's current pool, in stream order.
     "cuMemAllocAsync" 11020 => fn cuMemAllocAsync(address: Out<u64>, len: usize, stream: u64) {
@@ -185,18 +101,4 @@ entries! { Cuda;
         context::current()?;
         is_managed(address, len)
     }
-}
-
-fn already(error: Error) -> Result<()> {
-    match error {
-        Error::PEER_ACCESS_ALREADY_ENABLED | Error::PEER_ACCESS_NOT_ENABLED => Ok(()),
-        other => Err(other),
-    }
-}
-
-fn is_managed(address: u64, len: usize) -> Result<()> {
-    let fits = memory::find(address).is_some_and(|a| {
-        a.kind == memory::Kind::Managed && len > 0 && len as u64 <= a.len - (address - a.start)
-    });
-    if fits { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }

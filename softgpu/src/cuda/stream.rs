@@ -3,14 +3,11 @@
 use super::{Cuda, stream_of};
 use crate::abi::{Out, entries};
 use crate::driver::event::EVENTS;
-use crate::driver::op::Op;
+use crate::driver::op::{HostFn, HostFunction, Op};
 use crate::driver::stream::Stream;
 use crate::driver::{Error, Result, context};
 use std::ffi::c_void;
-use std::sync::Arc;
 
-/// `CUhostFn`
-pub(super) type HostFn = Option<unsafe extern "C" fn(*mut c_void)>;
 /// `CUstreamCallback`
 type StreamCallback = Option<unsafe extern "C" fn(u64, i32, *mut c_void)>;
 
@@ -23,11 +20,9 @@ fn create(out: Out<u64>, flags: u32, priority: i32) -> Result<()> {
 }
 
 /// A host function as an operation of a stream.
-pub(super) fn host_function(function: HostFn, data: *mut c_void) -> Result<Arc<dyn Fn() + Send + Sync>> {
-    let function = function.ok_or(Error::INVALID_VALUE)?;
-    let data = data as usize;
+pub(super) fn host_function(function: HostFn, data: *mut c_void) -> Result<HostFunction> {
     // SAFETY: the caller of the entry point promises that the function may be called with this from another thread.
-    Ok(Arc::new(move || unsafe { function(data as *mut c_void) }))
+    unsafe { HostFunction::new(function, data) }
 }
 
 entries! { Cuda;

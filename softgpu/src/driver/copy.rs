@@ -122,6 +122,15 @@ impl Side {
         }
     }
 
+    /// The address that the call named.
+    fn address(&self) -> u64 {
+        match self {
+            Self::Tracked(allocation, offset) => allocation.start + offset,
+            Self::Pageable(pointer) => *pointer as u64,
+            Self::Staged(_) => 0,
+        }
+    }
+
     fn freed(&self) -> Option<&Allocation> {
         match self {
             Self::Tracked(allocation, _) if allocation.is_freed() => Some(allocation),
@@ -151,6 +160,11 @@ impl Copy {
         let src = Side::resolve(src.0, shape.extent(shape.src)?, src.1)?;
         let dst = Side::resolve(dst.0, shape.extent(shape.dst)?, dst.1)?;
         Ok(Some(Self { src, dst, shape }))
+    }
+
+    /// Address of the source, address of the destination, and the shape. An address that the driver staged is gone.
+    pub fn parts(&self) -> (u64, u64, Shape) {
+        (self.src.address(), self.dst.address(), self.shape)
     }
 
     /// Takes the driver's own copy of a pageable source, so that the caller may change it at once.
@@ -235,6 +249,11 @@ impl Fill {
         }
         let dst = Side::resolve(dst, shape.extent(pitch)?, Space::Device)?;
         Ok(Some(Self { dst, value, element, shape }))
+    }
+
+    /// Address, value, bytes of an element, and the shape in bytes.
+    pub fn parts(&self) -> (u64, u32, u8, Shape) {
+        (self.dst.address(), self.value, self.element, self.shape)
     }
 
     pub(super) fn freed(&self) -> Option<&Allocation> {

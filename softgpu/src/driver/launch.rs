@@ -7,7 +7,7 @@ use super::memory::{self, View};
 use super::module::Function;
 use crate::exec::{self, Fault};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A launch, checked and with its parameters copied.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct Launch {
     block: [u32; 3],
     shared: u32,
     params: Vec<u8>,
+    /// Where each parameter's value lies in `params`; made when a program asks for it.
+    pointers: OnceLock<Vec<usize>>,
 }
 
 /// Where the parameters of a launch are.
@@ -77,12 +79,38 @@ impl Launch {
                 bytes
             }
         };
-        Ok(Self { function: function.clone(), grid, block, shared, params })
+        Ok(Self { function: function.clone(), grid, block, shared, params, pointers: OnceLock::new() })
     }
 
     /// The kernel.
     pub fn function(&self) -> &Arc<Function> {
         &self.function
+    }
+
+    /// Extents of the grid.
+    pub fn grid(&self) -> [u32; 3] {
+        self.grid
+    }
+
+    /// Extents of a block.
+    pub fn block(&self) -> [u32; 3] {
+        self.block
+    }
+
+    /// Bytes of dynamic shared memory.
+    pub fn shared(&self) -> u32 {
+        self.shared
+    }
+
+    /// A pointer to each parameter's value, valid as long as the launch; null if the kernel takes none.
+    pub fn param_pointers(&self) -> *const *const u8 {
+        let params = &self.function.kernel.params;
+        if params.is_empty() {
+            return std::ptr::null();
+        }
+        let base = self.params.as_ptr() as usize;
+        let pointers = self.pointers.get_or_init(|| params.iter().map(|param| base + param.offset).collect());
+        pointers.as_ptr().cast()
     }
 
     /// Runs on the stream's thread.

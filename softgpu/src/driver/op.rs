@@ -7,11 +7,41 @@ use super::event::Stamp;
 use super::launch::Launch;
 use super::memory::{self, Allocation};
 use super::stream::{Point, Stream, as_callback};
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
+/// `CUhostFn` and `hipHostFn_t`.
+pub type HostFn = Option<unsafe extern "C" fn(*mut c_void)>;
+
 /// A host function. It may run several times when it is in a graph.
-pub type HostFunction = Arc<dyn Fn() + Send + Sync>;
+#[derive(Clone, Copy, Debug)]
+pub struct HostFunction {
+    function: unsafe extern "C" fn(*mut c_void),
+    data: usize,
+}
+
+impl HostFunction {
+    /// Checks that there is a function.
+    ///
+    /// # Safety
+    /// The function may be called with `data` from another thread, as often as the operation or node runs.
+    pub unsafe fn new(function: HostFn, data: *mut c_void) -> Result<Self> {
+        let function = function.ok_or(Error::INVALID_VALUE)?;
+        Ok(Self { function, data: data as usize })
+    }
+
+    /// What it was made of.
+    pub fn parts(self) -> (HostFn, *mut c_void) {
+        (Some(self.function), self.data as *mut c_void)
+    }
+
+    fn call(self) {
+        // SAFETY: as the caller of `new` promised.
+        unsafe { (self.function)(self.data as *mut c_void) };
+    }
+}
+
 /// A callback that also runs when the context has failed, and is told so. Runs once.
 pub type Callback = Box<dyn FnOnce(Result<()>) + Send>;
 
@@ -71,7 +101,7 @@ impl Op {
                     point.wait(|| context.check().is_err());
                 }
             }
-            Self::Host(function) => as_callback(|| function()),
+            Self::Host(function) => as_callback(|| function.call()),
             Self::Record(_) | Self::Callback(_) | Self::Free(_) => {}
         }
     }

@@ -4,6 +4,7 @@
 //! to its free. Freed memory counts as reserved by the pool until the pool is trimmed; addresses are not reused.
 
 use super::error::{Error, Result};
+use super::graph::GraphMemory;
 use super::handle::{Handle, Registry};
 use super::memory::{self, Allocation, Kind, Request};
 use super::op::Op;
@@ -124,6 +125,9 @@ impl Pool {
 /// Frees an allocation, whole, when the stream comes to it. The program may not name it from here on.
 pub fn free_async(address: u64, stream: &Arc<Stream>) -> Result<()> {
     stream.context.check()?;
+    if let Some(memory) = GraphMemory::at(address) {
+        return memory.free();
+    }
     let allocation =
         memory::start_of(address).filter(|a| a.kind == Kind::Device).ok_or(Error::INVALID_VALUE)?;
     memory::begin_release(&allocation)?;
@@ -143,6 +147,11 @@ pub fn free_now(allocation: &Arc<Allocation>) {
 
 /// Frees device memory, after the work of its context that may use it.
 pub fn free(address: u64) -> Result<()> {
+    if let Some(memory) = GraphMemory::at(address) {
+        let context = super::context::context_of(memory.allocation.context)?;
+        context.quiesce();
+        return memory.free().and_then(|()| context.check());
+    }
     let allocation = memory::start_of(address).ok_or(Error::INVALID_VALUE)?;
     if !matches!(allocation.kind, Kind::Device | Kind::Managed) {
         return Err(Error::INVALID_VALUE);

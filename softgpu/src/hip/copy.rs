@@ -149,6 +149,26 @@ fn solid(dst: &End, src: &End, extent: [usize; 3]) -> Result<Option<Copy>> {
 }
 
 impl Memcpy3DParms {
+    /// Describes a copy. Offsets are part of the addresses.
+    pub(super) fn of(copy: Option<&Copy>) -> Self {
+        // SAFETY: plain numbers, for which zeros are values.
+        let nothing: Self = unsafe { std::mem::zeroed() };
+        let Some((src, dst, shape)) = copy.map(Copy::parts) else { return Self { kind: DEFAULT, ..nothing } };
+        let end = |pointer, pitch: Pitch| PitchedPtr {
+            pointer,
+            pitch: pitch.row as usize,
+            width: shape.width as usize,
+            height: (pitch.slice / pitch.row.max(1)) as usize,
+        };
+        Self {
+            src: end(src, shape.src),
+            dst: end(dst, shape.dst),
+            extent: [shape.width, shape.height, shape.depth].map(|n| n as usize),
+            kind: DEFAULT,
+            ..nothing
+        }
+    }
+
     /// Checks the copy that this describes.
     pub(super) fn prepare(&self) -> Result<Option<Copy>> {
         if self.src_array != 0 || self.dst_array != 0 {
@@ -167,12 +187,31 @@ impl Memcpy3DParms {
 }
 
 impl DriverMemcpy3D {
+    /// Describes a copy. Offsets are part of the addresses.
+    pub(super) fn of(copy: Option<&Copy>) -> Self {
+        // SAFETY: plain numbers, for which zeros are values.
+        let nothing: Self = unsafe { std::mem::zeroed() };
+        let plain = Memcpy3DParms::of(copy);
+        Self {
+            src_type: UNIFIED,
+            src_device: plain.src.pointer,
+            src_pitch: plain.src.pitch,
+            src_height: plain.src.height,
+            dst_type: UNIFIED,
+            dst_device: plain.dst.pointer,
+            dst_pitch: plain.dst.pitch,
+            dst_height: plain.dst.height,
+            extent: plain.extent,
+            ..nothing
+        }
+    }
+
     /// Checks the copy that this describes.
     pub(super) fn prepare(&self) -> Result<Option<Copy>> {
         let place = |kind, host, device| match kind {
             1 => Ok((host, Space::Host)),
             2 | 3 => Ok((device, Space::Device)),
-            11 => Ok((device, Space::Any)),
+            UNIFIED => Ok((device, Space::Any)),
             // No arrays: there are no textures.
             10 => Err(Error::NOT_SUPPORTED),
             _ => Err(Error::INVALID_VALUE),
@@ -189,6 +228,9 @@ impl DriverMemcpy3D {
 const HOST_TO_DEVICE: i32 = 1;
 const DEVICE_TO_HOST: i32 = 2;
 const DEVICE_TO_DEVICE: i32 = 3;
+const DEFAULT: i32 = 4;
+/// `hipMemoryTypeUnified`
+const UNIFIED: u32 = 11;
 
 entries! { Hip;
     /// Copies.

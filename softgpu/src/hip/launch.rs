@@ -34,6 +34,12 @@ impl From<Dim3> for [u32; 3] {
     }
 }
 
+impl From<[u32; 3]> for Dim3 {
+    fn from([x, y, z]: [u32; 3]) -> Self {
+        Self { x, y, z }
+    }
+}
+
 /// Checks a launch and copies its parameters.
 pub(super) fn prepare(
     function: &Arc<Function>,

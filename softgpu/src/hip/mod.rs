@@ -17,6 +17,7 @@ mod event;
 mod fill;
 mod function;
 mod graph;
+mod graph_exec;
 mod init;
 mod launch;
 mod memory;
@@ -75,6 +76,7 @@ pub fn tables() -> &'static [&'static [Entry]] {
         launch::ENTRIES,
         graph::ENTRIES,
         node::ENTRIES,
+        graph_exec::ENTRIES,
     ];
     TABLES
 }

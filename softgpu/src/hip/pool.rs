@@ -2,46 +2,14 @@
 
 use super::{Hip, current, stream_of};
 use crate::abi::{In, Out, entries};
-use crate::driver::device::{device, device_of};
-use crate::driver::memory;
-use crate::driver::pool::{self, POOLS, Pool, PoolState};
-use crate::driver::{Error, Result};
+use crate::both::pool::{
+    MemAccessDesc, MemLocation, MemPoolProps, create, get_access, is_managed, read, set_access, write,
+};
+use crate::driver::Result;
+use crate::driver::device::device_of;
+use crate::driver::pool::{self, POOLS, Pool};
 use std::ffi::c_void;
 
-/// `hipMemLocation`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct MemLocation {
-    kind: i32,
-    id: i32,
-}
-
-/// `hipMemLocationTypeDevice`
-const LOCATION_DEVICE: i32 = 1;
-/// `hipMemAccessFlagsProtReadWrite`
-const READ_WRITE: i32 = 3;
-
-/// `hipMemPoolProps`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct MemPoolProps {
-    alloc_type: i32,
-    handle_types: i32,
-    location: MemLocation,
-    security: u64,
-    max_size: usize,
-    reserved: [u8; 56],
-}
-
-/// `hipMemAccessDesc`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct MemAccessDesc {
-    location: MemLocation,
-    flags: i32,
-}
-
-/// Allocates for use on a stream; nothing at all, without an error, if the size is zero.
 fn allocate(out: Out<u64>, len: usize, pool: &Pool, stream: u64) -> Result<()> {
     out.check()?;
     let stream = stream_of(stream)?;
@@ -49,72 +17,6 @@ fn allocate(out: Out<u64>, len: usize, pool: &Pool, stream: u64) -> Result<()> {
         return out.set(0);
     }
     out.set(pool.allocate(&stream, len as u64)?.start)
-}
-
-fn read(state: &PoolState, attribute: i32, value: Out<c_void>) -> Result<()> {
-    match attribute {
-        1..=3 => value.cast::<i32>().set(i32::from(state.reuse[attribute as usize - 1])),
-        4 => value.cast::<u64>().set(state.release_threshold),
-        5 => value.cast::<u64>().set(state.reserved),
-        6 => value.cast::<u64>().set(state.reserved_high),
-        7 => value.cast::<u64>().set(state.used),
-        8 => value.cast::<u64>().set(state.used_high),
-        _ => Err(Error::INVALID_VALUE),
-    }
-}
-
-fn write(pool: &Pool, attribute: i32, value: Out<c_void>) -> Result<()> {
-    match attribute {
-        1..=3 => {
-            let on = value.cast::<i32>().get()? != 0;
-            pool.update(|state| state.reuse[attribute as usize - 1] = on);
-        }
-        4 => {
-            let threshold = value.cast::<u64>().get()?;
-            pool.update(|state| state.release_threshold = threshold);
-        }
-        // The high marks can be reset, and only that.
-        6 | 8 => {
-            if value.cast::<u64>().get()? != 0 {
-                return Err(Error::INVALID_VALUE);
-            }
-            pool.update(|state| match attribute {
-                6 => state.reserved_high = state.reserved,
-                _ => state.used_high = state.used,
-            });
-        }
-        _ => return Err(Error::INVALID_VALUE),
-    }
-    Ok(())
-}
-
-fn already(error: Error) -> Result<()> {
-    match error {
-        Error::PEER_ACCESS_ALREADY_ENABLED | Error::PEER_ACCESS_NOT_ENABLED => Ok(()),
-        other => Err(other),
-    }
-}
-
-/// The owner always may access a pool; others may by peer access.
-fn set_access(pool: &Pool, access: MemAccessDesc) -> Result<()> {
-    let peer = device_of(access.location.id)?;
-    if access.location.kind != LOCATION_DEVICE || !matches!(access.flags, 0 | READ_WRITE) {
-        return Err(Error::INVALID_VALUE);
-    }
-    let owner = device(pool.device)?;
-    match (peer.ordinal == owner.ordinal, access.flags) {
-        (true, READ_WRITE) => Ok(()),
-        (true, _) => Err(Error::INVALID_VALUE),
-        (false, READ_WRITE) => peer.enable_peer(owner).or_else(already),
-        (false, _) => peer.disable_peer(owner).or_else(already),
-    }
-}
-
-fn is_managed(address: u64, len: usize) -> Result<()> {
-    let fits = memory::find(address).is_some_and(|a| {
-        a.kind == memory::Kind::Managed && len > 0 && len as u64 <= a.len - (address - a.start)
-    });
-    if fits { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }
 
 entries! { Hip;
@@ -132,16 +34,7 @@ entries! { Hip;
     }
     /// Makes a pool of device memory.
     "hipMemPoolCreate" 50200000 => fn hipMemPoolCreate(pool: Out<u64>, props: In<MemPoolProps>) {
-        pool.check()?;
-        let props = props.get()?;
-        if props.alloc_type != 1 || props.location.kind != LOCATION_DEVICE {
-            return Err(Error::INVALID_VALUE);
-        }
-        if props.handle_types != 0 {
-            return Err(Error::NOT_SUPPORTED);
-        }
-        let device = device_of(props.location.id)?;
-        pool.set(Pool::register(device.ordinal, props.max_size as u64).handle)
+        create(pool, props)
     }
     /// Destroys a pool.
     "hipMemPoolDestroy" 50200000 => fn hipMemPoolDestroy(pool: u64) {
@@ -166,21 +59,13 @@ entries! { Hip;
     }
     /// Lets devices access a pool's memory.
     "hipMemPoolSetAccess" 50200000 => fn hipMemPoolSetAccess(pool: u64, list: In<MemAccessDesc>, count: usize) {
-        let pool = POOLS.get(pool)?;
-        list.list(count)?.into_iter().try_for_each(|access| set_access(&pool, access))
+        set_access(pool, list, count)
     }
     /// Whether a device may access a pool's memory.
     "hipMemPoolGetAccess" 50200000 => fn hipMemPoolGetAccess(
         flags: Out<i32>, pool: u64, location: In<MemLocation>,
     ) {
-        let pool = POOLS.get(pool)?;
-        let location = location.get()?;
-        if location.kind != LOCATION_DEVICE {
-            return Err(Error::INVALID_VALUE);
-        }
-        let peer = device_of(location.id)?;
-        let may = peer.ordinal == pool.device || peer.peers() >> pool.device & 1 == 1;
-        flags.set(if may { READ_WRITE } else { 0 })
+        get_access(flags, pool, location)
     }
     /// Allocates from the device's current pool, in stream order.
     "hipMallocAsync" 50200000 => fn hipMallocAsync(address: Out<u64>, len: usize, stream: u64) {
@@ -213,16 +98,5 @@ entries! { Hip;
         let _ = (advice, device);
         current::context()?;
         is_managed(address, len)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn layouts_are_those_of_the_headers() {
-        assert_eq!(size_of::<MemPoolProps>(), 88);
-        assert_eq!(size_of::<MemAccessDesc>(), 12);
     }
 }

@@ -3,14 +3,11 @@
 use super::{Hip, current, errors, stream_of};
 use crate::abi::{Out, entries};
 use crate::driver::event::EVENTS;
-use crate::driver::op::{HostFunction, Op};
+use crate::driver::op::{HostFn, HostFunction, Op};
 use crate::driver::stream::Stream;
 use crate::driver::{Error, Result};
 use std::ffi::c_void;
-use std::sync::Arc;
 
-/// `hipHostFn_t`
-pub(super) type HostFn = Option<unsafe extern "C" fn(*mut c_void)>;
 /// `hipStreamCallback_t`
 type StreamCallback = Option<unsafe extern "C" fn(u64, i32, *mut c_void)>;
 
@@ -24,10 +21,8 @@ fn create(out: Out<u64>, flags: u32, priority: i32) -> Result<()> {
 
 /// A host function as an operation of a stream.
 pub(super) fn host_function(function: HostFn, data: *mut c_void) -> Result<HostFunction> {
-    let function = function.ok_or(Error::INVALID_VALUE)?;
-    let data = data as usize;
     // SAFETY: the caller of the entry point promises that the function may be called with this from another thread.
-    Ok(Arc::new(move || unsafe { function(data as *mut c_void) }))
+    unsafe { HostFunction::new(function, data) }
 }
 
 entries! { Hip;

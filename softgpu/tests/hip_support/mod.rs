@@ -146,14 +146,20 @@ impl Gate {
         drop(self.moved.wait_while(guard, |open| !*open).unwrap());
     }
 
+    unsafe extern "C" fn pass_at(gate: *mut c_void) {
+        // SAFETY: the gate outlives the stream's work: every test opens it and waits.
+        unsafe { &*gate.cast::<Gate>() }.pass();
+    }
+
+    /// The parameters of a host node that passes the gate: a function and its argument.
+    pub fn host_node(&self) -> [u64; 2] {
+        [Self::pass_at as *const () as u64, std::ptr::from_ref(self) as u64]
+    }
+
     /// Puts the gate on a stream.
     pub fn block(&self, stream: u64) {
-        unsafe extern "C" fn pass(gate: *mut c_void) {
-            // SAFETY: the gate outlives the stream's work: every test opens it and waits.
-            unsafe { &*gate.cast::<Gate>() }.pass();
-        }
         type HostFn = unsafe extern "C" fn(*mut c_void);
         let data = std::ptr::from_ref(self).cast_mut().cast();
-        assert_eq!(hip!(hipLaunchHostFunc(stream => u64, pass => HostFn, data => *mut c_void)), 0);
+        assert_eq!(hip!(hipLaunchHostFunc(stream => u64, Self::pass_at => HostFn, data => *mut c_void)), 0);
     }
 }
