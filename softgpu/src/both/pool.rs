@@ -4,6 +4,7 @@ use crate::abi::{In, Out};
 use crate::driver::device::{Device, device, device_of};
 use crate::driver::memory;
 use crate::driver::pool::{POOLS, Pool, PoolState};
+use crate::driver::stream::Stream;
 use crate::driver::{Error, Result};
 use std::ffi::c_void;
 
@@ -164,6 +165,15 @@ pub(crate) fn is_managed(address: u64, len: usize) -> Result<()> {
         a.kind == memory::Kind::Managed && len > 0 && len as u64 <= a.len - (address - a.start)
     });
     if fits { Ok(()) } else { Err(Error::INVALID_VALUE) }
+}
+
+/// Names the streams that may use managed memory: any, none but the host, or one. Without a length, all of it.
+pub(crate) fn attach(stream: &Stream, address: u64, len: usize, flags: u32) -> Result<()> {
+    stream.context.check()?;
+    let managed = memory::start_of(address).filter(|a| a.kind == memory::Kind::Managed);
+    let managed = managed.ok_or(Error::INVALID_VALUE)?;
+    let whole = len == 0 || len as u64 == managed.len;
+    if whole && matches!(flags, 1 | 2 | 4) { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }
 
 #[cfg(test)]

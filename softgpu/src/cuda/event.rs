@@ -37,10 +37,13 @@ entries! { Cuda;
     }
     /// Moves an event to the end of a stream.
     "cuEventRecordWithFlags" 11010 => fn cuEventRecordWithFlags(event: u64, stream: u64, flags: u32) {
-        if flags > 1 {
-            return Err(Error::INVALID_VALUE);
+        let (event, stream) = (EVENTS.get(event)?, stream_of(stream)?);
+        match flags {
+            0 => event.record(&stream),
+            // Of a capture: a node that records.
+            1 => event.record_external(&stream),
+            _ => Err(Error::INVALID_VALUE),
         }
-        EVENTS.get(event)?.record(&stream_of(stream)?)
     }
     /// Whether the work before an event is done.
     "cuEventQuery" 2000 => fn cuEventQuery(event: u64) {

@@ -61,10 +61,7 @@ entries! { Cuda;
         address.check()?;
         match look_up(symbol.get()?, version, flags)? {
             Ok(entry) => address.set(entry.address.0),
-            Err(_) => {
-                address.set(std::ptr::null())?;
-                Err(Error::NOT_FOUND)
-            }
+            Err(_) => Err(Error::NOT_FOUND),
         }
     }
     /// Finds an entry point by base name and version, and says why it did not.

@@ -21,6 +21,7 @@ fn request(context: &Context, kind: Kind, len: usize, flags: u32) -> Request {
 
 fn allocate(out: Out<u64>, kind: Kind, len: usize, flags: u32) -> Result<()> {
     out.check()?;
+    crate::driver::capture::unsafe_call()?;
     let context = context::current()?;
     out.set(memory::allocate(request(&context, kind, len, flags))?.start)
 }

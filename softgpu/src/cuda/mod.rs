@@ -1,6 +1,7 @@
 //! The CUDA driver ABI: conversions between C arguments and the driver core, one file per part of the API.
 
 mod attributes;
+mod capture;
 mod context;
 mod copy;
 mod device;
@@ -55,6 +56,7 @@ pub fn tables() -> &'static [&'static [Entry]] {
         pool::ENTRIES,
         stream::ENTRIES,
         event::ENTRIES,
+        capture::ENTRIES,
         module::ENTRIES,
         function::ENTRIES,
         launch::ENTRIES,

@@ -2,6 +2,7 @@
 
 use super::{Cuda, stream_of};
 use crate::abi::{Out, entries};
+use crate::both::pool as both;
 use crate::driver::event::EVENTS;
 use crate::driver::op::{HostFn, HostFunction, Op};
 use crate::driver::stream::Stream;
@@ -50,10 +51,13 @@ entries! { Cuda;
     }
     /// Makes a stream wait for an event as it stands now.
     "cuStreamWaitEvent" 3020 => fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) {
-        if flags > 1 {
-            return Err(Error::INVALID_VALUE);
+        let (event, stream) = (EVENTS.get(event)?, stream_of(stream)?);
+        match flags {
+            0 => event.wait_on(&stream),
+            // Of a capture: a node that waits.
+            1 => event.wait_on_external(&stream),
+            _ => Err(Error::INVALID_VALUE),
         }
-        EVENTS.get(event)?.wait_on(&stream_of(stream)?)
     }
     /// A stream's flags.
     "cuStreamGetFlags" 5050 => fn cuStreamGetFlags(stream: u64, flags: Out<u32>) {
@@ -98,21 +102,12 @@ entries! { Cuda;
         };
         stream_of(stream)?.enqueue([Op::Callback(Box::new(call))]).map(drop)
     }
-    /// Capture is not supported.
-    "cuStreamBeginCapture" 10010 => fn cuStreamBeginCapture_v2(stream: u64, mode: i32) {
-        let _ = mode;
-        stream_of(stream)?;
-        Err(Error::NOT_SUPPORTED)
+    /// Names the streams that may use managed memory; it is everywhere already.
+    "cuStreamAttachMemAsync" 6000 => fn cuStreamAttachMemAsync(stream: u64, address: u64, len: usize, flags: u32) {
+        both::attach(&*stream_of(stream)?, address, len, flags)
     }
-    /// No stream is ever capturing.
-    "cuStreamEndCapture" 10000 => fn cuStreamEndCapture(stream: u64, graph: Out<u64>) {
-        stream_of(stream)?;
-        graph.set_if(0);
-        Err(Error::ILLEGAL_STATE)
-    }
-    /// No stream is ever capturing.
-    "cuStreamIsCapturing" 10000 => fn cuStreamIsCapturing(stream: u64, status: Out<i32>) {
-        stream_of(stream)?;
-        status.set(0)
+    /// A stream's device.
+    "cuStreamGetDevice" 12080 => fn cuStreamGetDevice(stream: u64, device: Out<i32>) {
+        device.set(stream_of(stream)?.context.device.ordinal as i32)
     }
 }

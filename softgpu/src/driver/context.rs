@@ -1,5 +1,6 @@
 //! Contexts, the thread's current one, and the sticky error.
 
+use super::capture;
 use super::device::Device;
 use super::error::{Error, Result, set_last_fault};
 use super::handle::{Handle, Registry, fresh};
@@ -109,6 +110,7 @@ impl Context {
     /// Waits until all work issued so far is done, and tells whether it went well.
     pub fn synchronize(&self) -> Result<()> {
         self.check()?;
+        capture::unsafe_call()?;
         for point in self.points() {
             point.wait(|| self.check().is_err());
         }

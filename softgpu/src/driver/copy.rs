@@ -201,6 +201,10 @@ impl Copy {
     /// Issues the copy.
     pub fn issue(mut self, stream: &Arc<Stream>, when: Return) -> Result<()> {
         stream.context.check()?;
+        if stream.is_capturing() {
+            // A node copies what is there at each launch.
+            return stream.enqueue([Op::Copy(Arc::new(self))]).map(drop);
+        }
         let pageable_target = matches!(self.dst, Side::Pageable(_));
         let wait = when == Return::Done || pageable_target;
         if !wait {

@@ -165,11 +165,10 @@ impl Device {
 
     /// Lets go of the primary context; the last holder takes it down.
     pub fn release_primary(&self) -> Result<()> {
-        let last = {
-            let mut primary = self.primary.lock();
-            primary.holders = primary.holders.checked_sub(1).ok_or(Error::INVALID_CONTEXT)?;
-            if primary.holders == 0 { primary.context.take() } else { None }
-        };
+        // Held to the end: the next primary context has the same handle, and must not be taken down in place of this.
+        let mut primary = self.primary.lock();
+        primary.holders = primary.holders.checked_sub(1).ok_or(Error::INVALID_CONTEXT)?;
+        let last = if primary.holders == 0 { primary.context.take() } else { None };
         if let Some(context) = last {
             context.tear_down();
         }
@@ -178,15 +177,11 @@ impl Device {
 
     /// Takes the primary context down, whoever holds it. Holders stay holders of the one made next.
     pub fn reset_primary(&'static self) {
-        let (context, held) = {
-            let mut primary = self.primary.lock();
-            (primary.context.take(), primary.holders > 0)
-        };
-        if let Some(context) = context {
+        let mut primary = self.primary.lock();
+        if let Some(context) = primary.context.take() {
             context.tear_down();
         }
-        if held {
-            let mut primary = self.primary.lock();
+        if primary.holders > 0 {
             let flags = primary.flags;
             primary.context.get_or_insert_with(|| Context::register(self.primary_handle, self, flags, true));
         }

@@ -89,6 +89,24 @@ codes! {
     NOT_PERMITTED = 800;
     /// The software GPU does not do this.
     NOT_SUPPORTED = 801;
+    /// A call that a capturing stream, or a capture elsewhere, does not permit.
+    STREAM_CAPTURE_UNSUPPORTED = 900;
+    /// The capture was invalidated by an earlier call.
+    STREAM_CAPTURE_INVALIDATED = 901;
+    /// The call would have merged two captures.
+    STREAM_CAPTURE_MERGE = 902;
+    /// The capture did not begin on this stream.
+    STREAM_CAPTURE_UNMATCHED = 903;
+    /// A stream that joined the capture was not joined back.
+    STREAM_CAPTURE_UNJOINED = 904;
+    /// A capturing stream would have depended on work that is not captured.
+    STREAM_CAPTURE_ISOLATION = 905;
+    /// The call would have made the null stream depend on a capture.
+    STREAM_CAPTURE_IMPLICIT = 906;
+    /// The event was last recorded in a capture.
+    CAPTURED_EVENT = 907;
+    /// The capture began on another thread.
+    STREAM_CAPTURE_WRONG_THREAD = 908;
     /// A defect of the software GPU.
     UNKNOWN = 999;
 }

@@ -1,7 +1,9 @@
 //! Events: a remembered position in a stream.
 
+use super::capture::{self, Branch};
 use super::context::Context;
 use super::error::{Error, Result};
+use super::graph::Work;
 use super::handle::{Handle, Registry};
 use super::op::Op;
 use super::stream::{Point, Stream};
@@ -32,6 +34,14 @@ struct Record {
     stamp: Arc<Stamp>,
 }
 
+/// What an event stands for.
+#[derive(Clone, Debug)]
+enum State {
+    Record(Record),
+    /// It was last recorded in a capture.
+    Captured(Branch),
+}
+
 /// An event.
 #[derive(Debug)]
 pub struct Event {
@@ -41,14 +51,14 @@ pub struct Event {
     pub context: Arc<Context>,
     /// Whether it takes the time.
     pub timing: bool,
-    record: Mutex<Option<Record>>,
+    state: Mutex<Option<State>>,
 }
 
 impl Event {
     /// Makes an event.
     pub fn create(context: &Arc<Context>, timing: bool) -> Result<Arc<Self>> {
         context.check()?;
-        let make = |handle| Self { handle, context: context.clone(), timing, record: Mutex::new(None) };
+        let make = |handle| Self { handle, context: context.clone(), timing, state: Mutex::new(None) };
         Ok(EVENTS.insert_with(make))
     }
 
@@ -62,37 +72,77 @@ impl Event {
         if stream.context.handle != self.context.handle {
             return Err(Error::INVALID_HANDLE);
         }
-        let mut record = self.record.lock();
+        let mut state = self.state.lock();
+        if let Some(branch) = capture::record(stream)? {
+            *state = Some(State::Captured(branch));
+            return Ok(());
+        }
         let stamp = Arc::new(Stamp::default());
         let point = stream.enqueue([Op::Record(stamp.clone())])?;
-        *record = Some(Record { point, stamp });
+        *state = Some(State::Record(Record { point, stamp }));
         Ok(())
+    }
+
+    /// Moves the event to the end of a stream; in a capture, by a node that records it at each launch.
+    pub fn record_external(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<()> {
+        match capture::add(stream, || Ok(Work::Record(self.clone())))? {
+            Some(_) => Ok(()),
+            None => self.record(stream),
+        }
     }
 
     /// Notes that the event was recorded by an operation that was issued otherwise (a graph node).
     pub(super) fn recorded(&self, point: Point, stamp: Arc<Stamp>) {
-        *self.record.lock() = Some(Record { point, stamp });
+        *self.state.lock() = Some(State::Record(Record { point, stamp }));
     }
 
     /// Makes a stream, of any context, wait for what the event stands for now. No-op if it was never recorded.
     pub fn wait_on(&self, stream: &Arc<Stream>) -> Result<()> {
         stream.context.check()?;
         self.context.check()?;
-        match self.pending() {
-            Some(point) => stream.enqueue([Op::Wait(vec![point])]).map(drop),
+        let state = self.state.lock().clone();
+        match state {
             None => Ok(()),
+            Some(State::Captured(branch)) => capture::wait(stream, &branch),
+            Some(State::Record(record)) => {
+                capture::isolate(stream)?;
+                if record.point.reached() {
+                    return Ok(());
+                }
+                stream.enqueue([Op::Wait(vec![record.point])]).map(drop)
+            }
+        }
+    }
+
+    /// Makes a stream wait; in a capture, by a node that waits for what the event stands for at each launch.
+    pub fn wait_on_external(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<()> {
+        match capture::add(stream, || Ok(Work::WaitEvent(self.clone())))? {
+            Some(_) => Ok(()),
+            None => self.wait_on(stream),
+        }
+    }
+
+    /// The last record, unless it is one of a capture, which the call then invalidates.
+    fn last(&self) -> Result<Option<Record>> {
+        match self.state.lock().as_ref() {
+            None => Ok(None),
+            Some(State::Record(record)) => Ok(Some(record.clone())),
+            Some(State::Captured(branch)) => {
+                branch.capture.invalidate();
+                Err(Error::CAPTURED_EVENT)
+            }
         }
     }
 
     /// The position the event stands for, unless it is reached.
     pub(super) fn pending(&self) -> Option<Point> {
-        self.record.lock().as_ref().map(|record| record.point.clone()).filter(|point| !point.reached())
+        self.last().ok().flatten().map(|record| record.point).filter(|point| !point.reached())
     }
 
     /// Success if the work before the last record is done or there is none, else `NOT_READY`.
     pub fn query(&self) -> Result<()> {
         self.context.check()?;
-        let done = self.record.lock().as_ref().is_none_or(|record| record.point.reached());
+        let done = self.last()?.is_none_or(|record| record.point.reached());
         self.context.check()?;
         if done { Ok(()) } else { Err(Error::NOT_READY) }
     }
@@ -100,9 +150,8 @@ impl Event {
     /// Waits for the work before the last record.
     pub fn synchronize(&self) -> Result<()> {
         self.context.check()?;
-        let point = self.record.lock().as_ref().map(|record| record.point.clone());
-        if let Some(point) = point {
-            point.wait(|| self.context.check().is_err());
+        if let Some(record) = self.last()? {
+            record.point.wait(|| self.context.check().is_err());
         }
         self.context.check()
     }
@@ -119,7 +168,7 @@ impl Event {
     }
 
     fn nanos(&self) -> Result<u64> {
-        let record = self.record.lock().clone().ok_or(Error::INVALID_HANDLE)?;
+        let record = self.last()?.ok_or(Error::INVALID_HANDLE)?;
         if !record.point.reached() {
             return Err(Error::NOT_READY);
         }

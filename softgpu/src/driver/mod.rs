@@ -15,6 +15,8 @@
 //! | [`launch`] | [`Launch::new`](launch::Launch::new), then `stream.enqueue([Op::Launch(..)])` |
 //! | [`op`] | [`Op`](op::Op): also host functions and callbacks |
 //! | [`graph`] | [`Graph`](graph::Graph), [`GraphExec`](graph::GraphExec), [`Work`](graph::Work) |
+//! | [`capture`] | stream capture: [`begin`](capture::begin), [`end`](capture::end), and what it refuses |
+//! | [`value`] | [`Value`](value::Value): waits for and writes of values in memory |
 //! | [`handle`] | [`Handle`](handle::Handle) and [`Registry`](handle::Registry): every object a program holds is looked up, never dereferenced |
 //!
 //! An ABI layer converts arguments, calls one function here, and converts the answer. Everything here may be called
@@ -28,6 +30,7 @@
 //! reached at once, so that nothing waits for ever.
 
 pub mod arena;
+pub mod capture;
 pub mod config;
 pub mod context;
 pub mod copy;
@@ -42,6 +45,7 @@ pub mod module;
 pub mod op;
 pub mod pool;
 pub mod stream;
+pub mod value;
 
 pub use error::{Error, Result, last_fault};
 

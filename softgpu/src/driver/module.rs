@@ -1,5 +1,6 @@
 //! Modules and their functions and globals.
 
+use super::capture;
 use super::context::Context;
 use super::device::limits;
 use super::error::{Error, Result};
@@ -96,6 +97,7 @@ impl Module {
     /// Translates PTX text and loads it.
     pub fn load(context: &Arc<Context>, text: &str) -> std::result::Result<Arc<Self>, LoadError> {
         context.check()?;
+        capture::unsafe_call()?;
         let code = ptx::parse(text)
             .map_err(|error| LoadError { error: Error::INVALID_PTX, log: format!("ptx error: {error}") })?;
         let globals = place_globals(context, &code.globals)?;

@@ -7,6 +7,7 @@ use super::event::Stamp;
 use super::launch::Launch;
 use super::memory::{self, Allocation};
 use super::stream::{Point, Stream, as_callback};
+use super::value::Value;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -61,6 +62,8 @@ pub enum Op {
     Host(HostFunction),
     /// Calls into the program, after a failure too.
     Callback(Callback),
+    /// Waits for a value in memory, or writes one.
+    Value(Arc<Value>),
     /// Frees memory in stream order.
     Free(Arc<Allocation>),
 }
@@ -75,6 +78,7 @@ impl fmt::Debug for Op {
             Self::Wait(_) => "Wait",
             Self::Host(_) => "Host",
             Self::Callback(_) => "Callback",
+            Self::Value(_) => "Value",
             Self::Free(_) => "Free",
         })
     }
@@ -96,6 +100,7 @@ impl Op {
             Self::Launch(launch) => launch.run(context),
             Self::Copy(copy) => touch(context, copy.freed(), "copy", || copy.run()),
             Self::Fill(fill) => touch(context, fill.freed(), "fill", || fill.run()),
+            Self::Value(value) => touch(context, value.freed(), "value operation", || value.run(context)),
             Self::Wait(points) => {
                 for point in points {
                     point.wait(|| context.check().is_err());

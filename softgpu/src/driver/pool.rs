@@ -3,6 +3,7 @@
 //! An address is given out when the call is made and is good for work issued after it; it dies when the stream comes
 //! to its free. Freed memory counts as reserved by the pool until the pool is trimmed; addresses are not reused.
 
+use super::capture;
 use super::error::{Error, Result};
 use super::graph::GraphMemory;
 use super::handle::{Handle, Registry};
@@ -108,7 +109,6 @@ impl Pool {
         if len == 0 {
             return Err(Error::INVALID_VALUE);
         }
-        self.take(len)?;
         let request = Request {
             len,
             kind: Kind::Device,
@@ -118,6 +118,11 @@ impl Pool {
             pool: Some(self.handle),
             writable: true,
         };
+        // Memory of graphs is not the pool's.
+        if let Some(memory) = capture::allocate(stream, Request { pool: None, ..request })? {
+            return Ok(memory.allocation.clone());
+        }
+        self.take(len)?;
         memory::allocate(request).inspect_err(|_| self.give(len))
     }
 }
@@ -125,6 +130,9 @@ impl Pool {
 /// Frees an allocation, whole, when the stream comes to it. The program may not name it from here on.
 pub fn free_async(address: u64, stream: &Arc<Stream>) -> Result<()> {
     stream.context.check()?;
+    if capture::free(stream, address)? {
+        return Ok(());
+    }
     if let Some(memory) = GraphMemory::at(address) {
         return memory.free();
     }
@@ -147,6 +155,7 @@ pub fn free_now(allocation: &Arc<Allocation>) {
 
 /// Frees device memory, after the work of its context that may use it.
 pub fn free(address: u64) -> Result<()> {
+    capture::unsafe_call()?;
     if let Some(memory) = GraphMemory::at(address) {
         let context = super::context::context_of(memory.allocation.context)?;
         context.quiesce();
@@ -175,6 +184,7 @@ pub fn unregister(address: u64) -> Result<()> {
 }
 
 fn free_idle(allocation: &Arc<Allocation>) -> Result<()> {
+    capture::unsafe_call()?;
     let context = super::context::context_of(allocation.context).ok();
     if let Some(context) = &context {
         context.quiesce();

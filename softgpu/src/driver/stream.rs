@@ -1,5 +1,6 @@
 //! Streams: a queue of operations and a thread that runs them in order.
 
+use super::capture::{self, Branch};
 use super::context::{CONTEXTS, Context};
 use super::device::limits;
 use super::error::{Error, Result};
@@ -117,6 +118,10 @@ pub struct Stream {
     pub blocking: bool,
     /// Its priority; kept, and without effect.
     pub priority: i32,
+    /// Its part in a capture.
+    pub(super) capture: Mutex<Option<Branch>>,
+    /// What `lend_list` lent.
+    lent: Mutex<Vec<Handle>>,
     is_null: bool,
     queue: Mutex<Queue>,
     work: Condvar,
@@ -169,6 +174,8 @@ impl Stream {
             blocking,
             priority: priority.clamp(greatest, least),
             is_null,
+            capture: Mutex::new(None),
+            lent: Mutex::default(),
             queue: Mutex::default(),
             work: Condvar::new(),
             progress: Arc::default(),
@@ -177,9 +184,30 @@ impl Stream {
         stream
     }
 
+    /// Whether this is the stream of calls without a stream.
+    pub fn is_null(&self) -> bool {
+        self.is_null
+    }
+
+    /// Whether what is put on it is captured.
+    pub fn is_capturing(&self) -> bool {
+        self.capture.lock().is_some()
+    }
+
+    /// Keeps a list for a program that reads it from an address; good until the next such call on the stream.
+    pub fn lend_list(&self, list: Vec<Handle>) -> *const Handle {
+        let mut lent = self.lent.lock();
+        *lent = list;
+        lent.as_ptr()
+    }
+
     /// Puts operations on the queue, in order and with nothing between them; returns the position after the last.
     pub fn enqueue(self: &Arc<Self>, ops: impl IntoIterator<Item = Op>) -> Result<Point> {
         self.context.check()?;
+        let Some(ops) = capture::take(self, ops.into_iter().collect())? else {
+            // Captured, and so no position at all.
+            return Ok(Point { progress: self.progress.clone(), number: 0 });
+        };
         if !self.blocking {
             return self.push(None, ops);
         }
@@ -265,6 +293,7 @@ impl Stream {
     /// Success if everything issued is done, else `NOT_READY`.
     pub fn query(&self) -> Result<()> {
         self.context.check()?;
+        capture::not_capturing(self)?;
         let idle = self.is_idle();
         self.context.check()?;
         if idle { Ok(()) } else { Err(Error::NOT_READY) }
@@ -272,6 +301,8 @@ impl Stream {
 
     /// Waits until everything issued so far is done, and tells whether the context is still well.
     pub fn synchronize(&self) -> Result<()> {
+        self.context.check()?;
+        capture::not_capturing(self)?;
         self.wait_for(&self.last_point())
     }
 
@@ -285,6 +316,7 @@ impl Stream {
     /// Destroys the stream. Returns at once: what it was given still runs.
     pub fn destroy(handle: Handle) -> Result<()> {
         let stream = STREAMS.remove(handle)?;
+        capture::forget(&stream);
         stream.close();
         stream.context.check()
     }

@@ -31,6 +31,7 @@ fn request(context: &Context, kind: Kind, len: usize, flags: u32) -> Request {
 /// Allocates; nothing at all, without an error, if the size is zero.
 fn allocate(out: Out<u64>, kind: Kind, len: usize, flags: u32) -> Result<()> {
     out.check()?;
+    crate::driver::capture::unsafe_call()?;
     let context = current::context()?;
     if len == 0 {
         return out.set(0);

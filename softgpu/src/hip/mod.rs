@@ -5,9 +5,10 @@
 //! nothing. Versions are `major * 10_000_000 + minor * 100_000 + patch`; 5.2 is the oldest that is told apart.
 //!
 //! Modules are PTX, as on HIP's NVIDIA platform; AMD code objects are refused. Not here, and not in the table: textures
-//! and arrays, stream capture, IPC, fat binary registration.
+//! and arrays, IPC, fat binary registration.
 
 mod attributes;
+mod capture;
 mod context;
 mod copy;
 mod current;
@@ -71,6 +72,7 @@ pub fn tables() -> &'static [&'static [Entry]] {
         pool::ENTRIES,
         stream::ENTRIES,
         event::ENTRIES,
+        capture::ENTRIES,
         module::ENTRIES,
         function::ENTRIES,
         launch::ENTRIES,

@@ -2,6 +2,7 @@
 
 use super::{Hip, current, errors, stream_of};
 use crate::abi::{Out, entries};
+use crate::both::pool as both;
 use crate::driver::event::EVENTS;
 use crate::driver::op::{HostFn, HostFunction, Op};
 use crate::driver::stream::Stream;
@@ -54,10 +55,13 @@ entries! { Hip;
     }
     /// Makes a stream wait for an event as it stands now.
     "hipStreamWaitEvent" 50200000 => fn hipStreamWaitEvent(stream: u64, event: u64, flags: u32) {
-        if flags > 1 {
-            return Err(Error::INVALID_VALUE);
+        let (event, stream) = (EVENTS.get(event)?, stream_of(stream)?);
+        match flags {
+            0 => event.wait_on(&stream),
+            // Of a capture: a node that waits.
+            1 => event.wait_on_external(&stream),
+            _ => Err(Error::INVALID_VALUE),
         }
-        EVENTS.get(event)?.wait_on(&stream_of(stream)?)
     }
     /// A stream's flags.
     "hipStreamGetFlags" 50200000 => fn hipStreamGetFlags(stream: u64, flags: Out<u32>) {
@@ -92,9 +96,10 @@ entries! { Hip;
         };
         stream_of(stream)?.enqueue([Op::Callback(Box::new(call))]).map(drop)
     }
-    /// No stream is ever capturing.
-    "hipStreamIsCapturing" 50200000 => fn hipStreamIsCapturing(stream: u64, status: Out<i32>) {
-        stream_of(stream)?;
-        status.set(0)
+    /// Names the streams that may use managed memory; it is everywhere already.
+    "hipStreamAttachMemAsync" 50200000 => fn hipStreamAttachMemAsync(
+        stream: u64, address: u64, len: usize, flags: u32,
+    ) {
+        both::attach(&*stream_of(stream)?, address, len, flags)
     }
 }

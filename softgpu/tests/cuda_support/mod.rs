@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::missing_safety_doc, clippy::unwrap_used, clippy::expect_used)]
 
 use std::ffi::{CString, c_void};
+use std::process::Command;
 
 /// Calls an entry point by its exported name, with the C type of each argument.
 #[macro_export]
@@ -102,6 +103,21 @@ pub fn launch(function: u64, grid: u32, block: u32, stream: u64, params: &[*cons
 /// The address of a parameter's value.
 pub fn param<T>(value: &T) -> *const c_void {
     std::ptr::from_ref(value).cast()
+}
+
+/// Whether this is a process for this test alone; if not, runs one.
+pub fn alone(test: &str) -> bool {
+    if std::env::var_os("SOFTGPU_TEST_INNER").is_some() {
+        return true;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env("SOFTGPU_TEST_INNER", "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    false
 }
 
 /// A host function that blocks its stream until [`Gate::open`].

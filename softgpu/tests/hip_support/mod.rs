@@ -128,6 +128,11 @@ pub fn with(test: &str, settings: &[(&str, &str)]) -> bool {
     false
 }
 
+/// Whether this is a process for this test alone; if not, runs one.
+pub fn alone(test: &str) -> bool {
+    with(test, &[])
+}
+
 /// A host function that blocks its stream until [`Gate::open`].
 #[derive(Default)]
 pub struct Gate {

@@ -1,6 +1,7 @@
 //! Executable graphs.
 
 use super::{Graph, GraphMemory, Node, Work, order};
+use crate::driver::capture;
 use crate::driver::error::{Error, Result};
 use crate::driver::event::{Event, Stamp};
 use crate::driver::handle::{Handle, Registry};
@@ -135,6 +136,17 @@ impl Plan {
                 a.take_work(b);
             }
         }
+    }
+
+    /// The nodes that are switched on, as nodes of a graph; those that are off do nothing.
+    fn parts(&self) -> Vec<Node> {
+        let part = |node: &ExecNode| Node {
+            handle: node.handle,
+            after: node.after.iter().map(|at| self.nodes[*at].handle).collect(),
+            work: if node.enabled { node.work.clone() } else { Work::Empty },
+            origin: None,
+        };
+        self.nodes.iter().map(part).collect()
     }
 
     fn memory(&self) -> Memory {
@@ -307,8 +319,17 @@ impl GraphExec {
         Ok(())
     }
 
+    /// Work that runs the graph as a node of another.
+    fn as_child(&self) -> Result<Work> {
+        let plan = self.plan.lock().clone();
+        Graph::child_of(self.context, plan.parts()).map(Work::Child)
+    }
+
     /// Puts the graph on a stream. Launches of one executable run one after the other, on whatever streams.
     pub fn launch(&self, stream: &Arc<Stream>) -> Result<()> {
+        if capture::add(stream, || self.as_child())?.is_some() {
+            return Ok(());
+        }
         let mut last = self.last.lock();
         let mut ops = Vec::new();
         let mut records = Vec::new();

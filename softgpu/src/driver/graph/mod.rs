@@ -122,12 +122,20 @@ impl Graph {
     }
 
     fn copy(&self, is_child: bool) -> Result<Arc<Self>> {
-        let nodes = self.nodes();
+        Self::with_nodes(self.context, &self.nodes(), is_child)
+    }
+
+    /// A graph for a child node, with copies of these nodes.
+    fn child_of(context: Handle, nodes: Vec<Node>) -> Result<Arc<Self>> {
+        Self::with_nodes(context, &nodes, true)
+    }
+
+    fn with_nodes(context: Handle, nodes: &[Node], is_child: bool) -> Result<Arc<Self>> {
         if nodes.iter().any(|node| node.work.is_memory()) {
             return Err(Error::NOT_SUPPORTED);
         }
-        let copy = Self::register(self.context, is_child);
-        let filled = copy.fill_from(&nodes);
+        let copy = Self::register(context, is_child);
+        let filled = copy.fill_from(nodes);
         if filled.is_err() {
             drop(GRAPHS.remove(copy.handle));
             copy.forget_nodes();
