@@ -6,7 +6,10 @@
 
 use crate::allocations;
 use hal_core::{DeviceInfo, DriverInfo, ExecutableFormat, MemoryKind, QueuePriority, Result};
-use hal_utils::native::{Allocation, FunctionInfo, LaunchShape, Native, NativeDriver, Progress};
+use hal_utils::native::{
+    Allocation, FunctionInfo, Graph, GraphExec, GraphNode, LaunchShape, Native, NativeDriver, NodeWork,
+    Progress,
+};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -188,5 +191,12 @@ unsafe impl<N: Native> Native for Gauged<N> {
             shape: LaunchShape,
             arguments: &mut [*mut c_void]
         ) -> Result<()>;
+        graph_create() -> Result<Graph>;
+        graph_destroy(graph: Graph) -> Result<()>;
+        graph_add(graph: Graph, after: &[GraphNode], work: NodeWork<'_, N::Function>) -> Result<GraphNode>;
+        graph_instantiate(graph: Graph) -> Result<GraphExec>;
+        graph_exec_set(exec: GraphExec, node: GraphNode, work: NodeWork<'_, N::Function>) -> Result<()>;
+        graph_launch(exec: GraphExec, stream: N::Stream) -> Result<()>;
+        graph_exec_destroy(exec: GraphExec) -> Result<()>;
     }
 }

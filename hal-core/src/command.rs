@@ -1,6 +1,6 @@
 //! Recorded commands, as data. A [`CommandEncoder`](crate::CommandEncoder) makes them, an encoding replays them.
 
-use crate::{Buffer, BufferRange, DeviceId, EntryPoint, Executable, Result};
+use crate::{Barrier, Buffer, BufferRange, DeviceId, Encoding, EntryPoint, Executable, Result};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt;
@@ -51,8 +51,11 @@ impl Value {
 /// A kernel argument.
 #[derive(Clone, Debug)]
 pub enum Argument {
-    /// The address of some memory, which must lie within one buffer.
+    /// The address of some memory, which must lie within one buffer. The kernel may read and write it.
     Buffer(BufferRef),
+    /// As [`Buffer`](Argument::Buffer), and the kernel does not write it: in a graph, dispatches that only read the
+    /// same memory need not wait for each other.
+    ReadOnly(BufferRef),
     /// A plain value.
     Value(Value),
 }
@@ -63,10 +66,23 @@ impl Argument {
         Argument::Buffer(BufferRef::Slot { slot, offset: 0, length })
     }
 
+    /// The address of memory that the kernel only reads.
+    pub fn read_only(range: impl Into<BufferRange>) -> Self {
+        Argument::ReadOnly(BufferRef::Direct(range.into()))
+    }
+
+    /// The memory, if it is some.
+    pub fn buffer(&self) -> Option<&BufferRef> {
+        match self {
+            Argument::Buffer(buffer) | Argument::ReadOnly(buffer) => Some(buffer),
+            Argument::Value(_) => None,
+        }
+    }
+
     /// Bytes it takes in the parameter block.
     pub fn size(&self) -> usize {
         match self {
-            Argument::Buffer(_) => size_of::<u64>(),
+            Argument::Buffer(_) | Argument::ReadOnly(_) => size_of::<u64>(),
             Argument::Value(value) => value.bytes().len(),
         }
     }
@@ -124,6 +140,8 @@ pub struct Dispatch {
     pub dynamic_shared_memory: u32,
     /// In the order of the kernel's parameters.
     pub arguments: Vec<Argument>,
+    /// Memory that the kernel reaches by other ways than a buffer argument.
+    pub reached: Vec<BufferRef>,
 }
 
 impl Dispatch {
@@ -139,6 +157,7 @@ impl Dispatch {
             workgroup_size: [1; 3],
             dynamic_shared_memory: 0,
             arguments: Vec::new(),
+            reached: Vec::new(),
         })
     }
 
@@ -161,6 +180,19 @@ impl Dispatch {
     pub fn shared_memory(mut self, bytes: u32) -> Self {
         self.dynamic_shared_memory = bytes;
         self
+    }
+
+    /// Memory that the kernel reads or writes without having it as a buffer argument, such as what a pointer within a
+    /// struct or within a buffer leads to. It is kept alive, and barriers order its uses.
+    #[must_use]
+    pub fn reaches(mut self, range: impl Into<BufferRange>) -> Self {
+        self.reached.push(BufferRef::Direct(range.into()));
+        self
+    }
+
+    /// Every memory it is known to use: buffer arguments, and what it reaches otherwise.
+    pub fn memory(&self) -> impl Iterator<Item = &BufferRef> {
+        self.arguments.iter().filter_map(Argument::buffer).chain(&self.reached)
     }
 
     /// The next argument: a buffer, a buffer range, a slot, a number.
@@ -222,8 +254,8 @@ pub enum Command {
     },
     /// Runs a kernel.
     Dispatch(Dispatch),
-    /// What comes after waits for what came before.
-    Barrier,
+    /// What comes after waits for what came before, as far as the barrier says.
+    Barrier(Barrier),
     /// Opens a named group, for tools.
     BeginGroup(String),
     /// Closes it.
@@ -236,9 +268,15 @@ pub struct CommandList {
     pub(crate) device: DeviceId,
     pub(crate) commands: Vec<Command>,
     pub(crate) slots: Vec<u64>,
+    pub(crate) encoding: Encoding,
 }
 
 impl CommandList {
+    /// The encoding that was asked for.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
     /// The device it was recorded for.
     pub fn device_id(&self) -> DeviceId {
         self.device
@@ -262,6 +300,9 @@ pub trait CommandBuffer: Send + Sync + fmt::Debug {
 
     /// What was recorded.
     fn list(&self) -> &CommandList;
+
+    /// How it reaches the driver: [`Encoding::Stream`] or [`Encoding::Graph`].
+    fn encoding(&self) -> Encoding;
 
     /// For backends to recognise their own.
     fn as_any(&self) -> &dyn Any;

@@ -1,8 +1,8 @@
 //! A GPU, and what it can do.
 
 use crate::{
-    Buffer, BufferParams, CommandBuffer, CommandEncoder, CommandList, Deadline, DriverInfo, Error, EventFd,
-    Executable, ExecutableFormat, ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd,
+    Buffer, BufferParams, CommandBuffer, CommandEncoder, CommandList, Deadline, DriverInfo, Encoding, Error,
+    EventFd, Executable, ExecutableFormat, ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd,
     NativeContext, NativeEvent, Queue, QueueParams, Result, Semaphore, SemaphorePoint,
 };
 use std::any::Any;
@@ -125,6 +125,9 @@ pub struct DeviceParams {
     /// `DeadlineExceeded`, with a report of what it waits for and who was to signal that; its resources stay until the
     /// device is done with them. Somebody looks four times per limit, also if nobody waits. Default none.
     pub watchdog: Option<Duration>,
+    /// What [`Encoding::Auto`] means for command buffers of this device. Default [`Encoding::Auto`], which is
+    /// [`Encoding::Stream`].
+    pub encoding: Encoding,
     /// Called once if the device is lost, before any wait sees the loss. Must not block.
     pub on_lost: Option<Observer<Error>>,
     /// Called when the device could not free everything as it closed, and again if what outlived it cannot be freed.
@@ -140,6 +143,7 @@ impl Default for DeviceParams {
             completion_interval: Duration::from_micros(200),
             teardown_limit: Duration::from_secs(10),
             watchdog: None,
+            encoding: Encoding::Auto,
             on_lost: None,
             on_teardown: None,
         }
@@ -155,6 +159,7 @@ impl fmt::Debug for DeviceParams {
             .field("completion_interval", &self.completion_interval)
             .field("teardown_limit", &self.teardown_limit)
             .field("watchdog", &self.watchdog)
+            .field("encoding", &self.encoding)
             .finish_non_exhaustive()
     }
 }

@@ -1,15 +1,16 @@
 //! Recording commands: every call is validated here, once, whatever the backend.
 
 use crate::{
-    Argument, Buffer, BufferRange, BufferRef, Command, CommandBuffer, CommandList, Device, DeviceId,
-    Dispatch, Error, ErrorKind, Limits, Result, validate,
+    Barrier, Buffer, BufferRange, BufferRef, Command, CommandBuffer, CommandList, Device, DeviceId, Dispatch,
+    Encoding, Error, ErrorKind, Limits, Result, Scope, validate,
 };
 use std::sync::Arc;
 
 /// Records commands for one device. A call that fails records nothing and leaves the encoder usable.
 ///
-/// Commands between two barriers may run in any order or at once; the first commands after a barrier see every effect
-/// of those before it. An empty or doubled barrier is harmless.
+/// Commands between two barriers may run in any order or at once; the commands after a barrier see every effect of those
+/// before it. What a dispatch uses is known from its arguments, and from [`Dispatch::reaches`]. An empty or doubled barrier
+/// is harmless.
 #[derive(Debug)]
 pub struct CommandEncoder {
     limits: Limits,
@@ -20,7 +21,8 @@ pub struct CommandEncoder {
 impl CommandEncoder {
     /// For `Device::encoder`.
     pub(crate) fn new(device: DeviceId, limits: Limits) -> Self {
-        let list = CommandList { device, commands: Vec::new(), slots: Vec::new() };
+        let list =
+            CommandList { device, commands: Vec::new(), slots: Vec::new(), encoding: Encoding::default() };
         CommandEncoder { limits, list, open_groups: 0 }
     }
 
@@ -112,7 +114,8 @@ impl CommandEncoder {
     /// # Safety
     /// What the kernel does with its arguments is beyond checking. They must be what it expects, in number, order and
     /// type, as far as the driver cannot tell ([`EntryPoint::parameters`](crate::EntryPoint::parameters)); and the
-    /// kernel must stay within the memory it is given.
+    /// kernel must stay within the memory it is given, and not write what it is given as [`read
+    /// only`](crate::Argument::ReadOnly).
     ///
     /// # Errors
     /// `InvalidArgument` for an executable or buffer of another device, an empty workgroup, and arguments that do not
@@ -122,26 +125,25 @@ impl CommandEncoder {
     pub unsafe fn dispatch(&mut self, dispatch: Dispatch) -> Result<()> {
         validate::device("executable", dispatch.executable.device_id(), self.list.device)?;
         validate::dispatch(&dispatch, &self.limits)?;
-        for argument in &dispatch.arguments {
-            if let Argument::Buffer(buffer) = argument {
-                self.check("argument", buffer)?;
-            }
+        for buffer in dispatch.memory() {
+            self.check("argument", buffer)?;
         }
         if dispatch.workgroups.contains(&0) {
             return Ok(());
         }
-        for argument in &dispatch.arguments {
-            if let Argument::Buffer(buffer) = argument {
-                self.need_slot(buffer);
-            }
-        }
+        dispatch.memory().for_each(|buffer| self.need_slot(buffer));
         self.list.commands.push(Command::Dispatch(dispatch));
         Ok(())
     }
 
-    /// Makes what comes after wait for what came before.
+    /// Makes what comes after wait for what came before, where both use the same memory.
     pub fn barrier(&mut self) {
-        self.list.commands.push(Command::Barrier);
+        self.list.commands.push(Command::Barrier(Barrier::FULL));
+    }
+
+    /// As [`barrier`](CommandEncoder::barrier), for these commands and accesses alone; see [`Barrier`].
+    pub fn barrier_between(&mut self, before: Scope, after: Scope) {
+        self.list.commands.push(Command::Barrier(Barrier { before, after }));
     }
 
     /// Opens a named group, for tools.
@@ -165,11 +167,21 @@ impl CommandEncoder {
         Ok(())
     }
 
-    /// Ends recording.
+    /// Ends recording, in the encoding that the device is set to: [`Encoding::Stream`] by default.
     ///
     /// # Errors
-    /// `InvalidArgument` if a group is open or the device is not the one recorded for; what the device answers.
+    /// As for [`finish_as`](CommandEncoder::finish_as).
     pub fn finish(self, device: &dyn Device) -> Result<Arc<dyn CommandBuffer>> {
+        self.finish_as(device, Encoding::Auto)
+    }
+
+    /// Ends recording, in this encoding. A graph without slots is made now, one with slots when it is first submitted.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if a group is open or the device is not the one recorded for; `Unimplemented` for a graph on
+    /// a device that has none; what the device answers.
+    pub fn finish_as(mut self, device: &dyn Device, encoding: Encoding) -> Result<Arc<dyn CommandBuffer>> {
+        self.list.encoding = encoding;
         if self.open_groups > 0 {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,

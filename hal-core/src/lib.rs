@@ -37,6 +37,7 @@ mod deadline;
 mod device;
 mod driver;
 mod encoder;
+mod encoding;
 mod error;
 mod executable;
 mod fence;
@@ -56,6 +57,7 @@ pub use device::{
 };
 pub use driver::{Driver, DriverInfo, DriverKind};
 pub use encoder::CommandEncoder;
+pub use encoding::{Accesses, Barrier, Encoding, Scope, Stages};
 pub use error::{Error, ErrorKind, NativeStatus, Origin, Result};
 pub use executable::{EntryPoint, Executable, ExecutableFormat, ExecutableParams, ParameterInfo};
 pub use fence::Fence;

@@ -1,7 +1,7 @@
 //! What a case is, and what it asks of a device.
 
 use crate::{Outcome, kernels};
-use hal_core::{Device, DeviceInfo, ExecutableFormat};
+use hal_core::{Device, DeviceInfo, Encoding, ExecutableFormat};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ pub struct Case {
     pub name: &'static str,
     /// What the device must be able to do.
     pub requires: &'static [Requirement],
+    /// What the device is to be opened with: `DeviceParams::encoding`. With `Encoding::Graph` it must have graphs.
+    pub encoding: Encoding,
     /// Runs it.
     pub run: fn(&Arc<dyn Device>) -> Outcome,
 }
@@ -26,6 +28,9 @@ impl Case {
 
     /// Why this device cannot run it; `None` if it can.
     pub fn unsupported(&self, info: &DeviceInfo) -> Option<String> {
+        if self.encoding == Encoding::Graph && !info.capabilities.graphs {
+            return Some("the device has no graphs".to_owned());
+        }
         self.requires.iter().find_map(|requirement| requirement.unmet(info))
     }
 }

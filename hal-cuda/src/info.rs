@@ -1,5 +1,6 @@
 //! What is known of a device, without a context.
 
+use crate::graph;
 use crate::status::call;
 use crate::sys::Symbols;
 use crate::sys::bindings::{CUdevice, CUdevice_attribute as Attribute, CUuuid};
@@ -58,7 +59,7 @@ fn capabilities(symbols: &Symbols, get: impl Fn(Attribute) -> Result<u32>) -> Ca
         managed_memory: has(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
             && has(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
         memory_pools: has(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED),
-        graphs: false,
+        graphs: graph::available(symbols),
         parameter_reflection: symbols.cuFuncGetParamInfo.is_some(),
         entry_point_listing: symbols.cuModuleGetFunctionCount.is_some()
             && symbols.cuModuleEnumerateFunctions.is_some()

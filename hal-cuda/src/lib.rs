@@ -14,6 +14,7 @@
 
 mod device;
 mod driver;
+mod graph;
 mod info;
 mod memory;
 mod module;

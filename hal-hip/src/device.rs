@@ -7,9 +7,11 @@ use crate::sys::bindings::{
     hipCtx_t, hipDevice_t, hipEvent_t, hipEventDisableTiming, hipFunction_t, hipMemcpyKind, hipModule_t,
     hipStream_t, hipStreamNonBlocking,
 };
-use crate::{info, memory, module};
+use crate::{graph, info, memory, module};
 use hal_core::{DeviceInfo, Error, ErrorKind, ExecutableFormat, MemoryKind, QueuePriority, Result};
-use hal_utils::native::{Allocation, FunctionInfo, Handle, LaunchShape, Native, Progress};
+use hal_utils::native::{
+    Allocation, FunctionInfo, Graph, GraphExec, GraphNode, Handle, LaunchShape, Native, NodeWork, Progress,
+};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -256,5 +258,50 @@ unsafe impl Native for HipDevice {
                 )
             )
         }
+    }
+
+    unsafe fn graph_create(&self) -> Result<Graph> {
+        // SAFETY: the caller's promise.
+        unsafe { graph::create(&self.symbols) }
+    }
+
+    unsafe fn graph_destroy(&self, graph: Graph) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { graph::destroy(&self.symbols, graph) }
+    }
+
+    unsafe fn graph_add(
+        &self,
+        graph: Graph,
+        after: &[GraphNode],
+        work: NodeWork<'_, Function>,
+    ) -> Result<GraphNode> {
+        // SAFETY: the caller's promise.
+        unsafe { graph::add(&self.symbols, graph, after, work) }
+    }
+
+    unsafe fn graph_instantiate(&self, graph: Graph) -> Result<GraphExec> {
+        // SAFETY: the caller's promise.
+        unsafe { graph::instantiate(&self.symbols, graph) }
+    }
+
+    unsafe fn graph_exec_set(
+        &self,
+        exec: GraphExec,
+        node: GraphNode,
+        work: NodeWork<'_, Function>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { graph::exec_set(&self.symbols, exec, node, work) }
+    }
+
+    unsafe fn graph_launch(&self, exec: GraphExec, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { graph::launch(&self.symbols, exec, stream) }
+    }
+
+    unsafe fn graph_exec_destroy(&self, exec: GraphExec) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { graph::exec_destroy(&self.symbols, exec) }
     }
 }

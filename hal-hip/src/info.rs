@@ -1,5 +1,6 @@
 //! What is known of a device, without a context.
 
+use crate::graph;
 use crate::status::call;
 use crate::sys::Symbols;
 use crate::sys::bindings::{hipDevice_t, hipDeviceAttribute_t as Attribute, hipDeviceProp_tR0600, hipUUID};
@@ -52,7 +53,7 @@ pub(crate) fn device_info(
             formats: vec![format(&arch)],
             managed_memory: has(Attribute::hipDeviceAttributeManagedMemory),
             memory_pools: has(Attribute::hipDeviceAttributeMemoryPoolsSupported),
-            graphs: false,
+            graphs: graph::available(symbols),
             parameter_reflection: false,
             entry_point_listing: false,
         },

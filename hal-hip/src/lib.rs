@@ -21,6 +21,7 @@
 
 mod device;
 mod driver;
+mod graph;
 mod info;
 mod memory;
 mod module;

@@ -14,6 +14,17 @@ macro_rules! call {
 }
 pub(crate) use call;
 
+/// As [`call!`], for a function that the driver may lack.
+macro_rules! call_optional {
+    ($symbols:expr, $name:ident($($argument:expr),* $(,)?)) => {
+        match $symbols.$name {
+            Some(function) => $crate::status::check(&$symbols, stringify!($name), function($($argument),*)),
+            None => Err(hal_utils::loader::lacking(stringify!($name))),
+        }
+    };
+}
+pub(crate) use call_optional;
+
 /// `Ok` for success.
 pub(crate) fn check(symbols: &Symbols, call: &'static str, status: hipError_t) -> Result<()> {
     if status == hipError_t::hipSuccess { Ok(()) } else { Err(error(symbols, call, status)) }

@@ -1,7 +1,7 @@
 //! The device a user holds, and its end.
 
 use crate::buffer::DeviceBuffer;
-use crate::command_buffer::{self, StreamCommandBuffer};
+use crate::command_buffer::{self, Recorded};
 use crate::core::Core;
 use crate::deferred_work_queue::{self, QueueCore, cancel_unissued, run_completion, run_worker};
 use crate::executable::Module;
@@ -12,10 +12,10 @@ use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 use crate::timeline::TimelineSemaphore;
 use hal_core::{
-    Argument, Buffer, BufferParams, BufferRef, Command, CommandBuffer, CommandList, Deadline, Device,
-    DeviceCounters, DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, EventFd, Executable,
-    ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, Queue,
-    QueueParams, Result, Semaphore, SemaphorePoint, validate,
+    Buffer, BufferParams, BufferRef, Command, CommandBuffer, CommandList, Deadline, Device, DeviceCounters,
+    DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, EventFd, Executable, ExecutableParams,
+    ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, Queue, QueueParams, Result,
+    Semaphore, SemaphorePoint, validate,
 };
 use std::any::Any;
 use std::fmt;
@@ -164,7 +164,7 @@ impl<N: Native> Device for SharedDevice<N> {
                 command_buffer::ours::<N>(&*range.buffer)?;
             }
         }
-        Ok(Arc::new(StreamCommandBuffer::<N>::new(list)?))
+        Ok(Arc::new(Recorded::<N>::new(self.core(), list)?))
     }
 
     fn native_context(&self) -> Option<NativeContext> {
@@ -222,14 +222,7 @@ fn buffers(command: &Command) -> Vec<&BufferRef> {
     match command {
         Command::Fill { target, .. } | Command::Update { target, .. } => vec![target],
         Command::Copy { source, target } => vec![source, target],
-        Command::Dispatch(dispatch) => dispatch
-            .arguments
-            .iter()
-            .filter_map(|argument| match argument {
-                Argument::Buffer(buffer) => Some(buffer),
-                Argument::Value(_) => None,
-            })
-            .collect(),
+        Command::Dispatch(dispatch) => dispatch.memory().collect(),
         _ => Vec::new(),
     }
 }

@@ -11,11 +11,13 @@
 //! | event | `event_*` |
 //! | memory | `allocate`, `free`, `fill`, `copy`, `upload` |
 //! | code | `module_*`, `function_*`, `launch` |
+//! | graphs | `graph_*`; a device whose `Capabilities::graphs` is false needs none |
 //!
 //! Implemented by `hal-cuda`, `hal-hip`, the mock of this crate's tests and the ones of `hal-bench`, and by nothing else.
 
 use hal_core::{
-    DeviceInfo, DriverInfo, ErrorKind, ExecutableFormat, MemoryKind, ParameterInfo, QueuePriority, Result,
+    DeviceInfo, DriverInfo, Error, ErrorKind, ExecutableFormat, MemoryKind, ParameterInfo, QueuePriority,
+    Result,
 };
 use std::fmt::Debug;
 
@@ -83,6 +85,67 @@ pub struct LaunchShape {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub shared_memory: u32,
+}
+
+/// A graph under construction, as the driver's handle in a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Graph(pub usize);
+
+/// A node of a graph; valid as long as its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct GraphNode(pub usize);
+
+/// An executable graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphExec(pub usize);
+
+/// What a node of a graph does. What each needs is what the call of the same name needs for a stream.
+#[derive(Debug)]
+pub enum NodeWork<'a, F> {
+    /// Nothing: something to depend on.
+    Empty,
+    /// See [`Native::fill`].
+    Fill {
+        /// Where.
+        target: u64,
+        /// What.
+        pattern: u32,
+        /// 1, 2 or 4.
+        pattern_size: u32,
+        /// How often.
+        count: usize,
+    },
+    /// See [`Native::copy`].
+    Copy {
+        /// To.
+        target: u64,
+        /// From.
+        source: u64,
+        /// Bytes.
+        size: usize,
+    },
+    /// See [`Native::upload`]. Read each time the graph runs.
+    Upload {
+        /// To.
+        target: u64,
+        /// From.
+        source: &'a [u8],
+    },
+    /// See [`Native::launch`]. The arguments are copied now.
+    Launch {
+        /// What.
+        function: F,
+        /// How large.
+        shape: LaunchShape,
+        /// Pointers to the bytes of each.
+        arguments: &'a mut [*mut std::ffi::c_void],
+    },
+}
+
+/// The answer of a device without graphs.
+fn no_graphs<T>() -> Result<T> {
+    Err(Error::new(ErrorKind::Unimplemented, "the device has no graphs; use the stream encoding"))
 }
 
 /// What an event or a stream answers to a query.
@@ -341,6 +404,90 @@ pub unsafe trait Native: Send + Sync + Debug + 'static {
         shape: LaunchShape,
         arguments: &mut [*mut std::ffi::c_void],
     ) -> Result<()>;
+
+    /// A graph without nodes.
+    ///
+    /// # Safety
+    /// As for the trait.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    unsafe fn graph_create(&self) -> Result<Graph> {
+        no_graphs()
+    }
+
+    /// # Safety
+    /// No use of the graph or its nodes follows. Executable graphs made of it live on.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    unsafe fn graph_destroy(&self, _graph: Graph) -> Result<()> {
+        no_graphs()
+    }
+
+    /// Adds a node after others of the graph.
+    ///
+    /// # Safety
+    /// As for the call of the work's name; what it says of the stream holds for each launch.
+    ///
+    /// # Errors
+    /// What the driver answers; then the graph is as it was.
+    unsafe fn graph_add(
+        &self,
+        _graph: Graph,
+        _after: &[GraphNode],
+        _work: NodeWork<'_, Self::Function>,
+    ) -> Result<GraphNode> {
+        no_graphs()
+    }
+
+    /// Makes an executable graph of a graph as it is now.
+    ///
+    /// # Safety
+    /// As for the trait.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    unsafe fn graph_instantiate(&self, _graph: Graph) -> Result<GraphExec> {
+        no_graphs()
+    }
+
+    /// Gives a node of an executable graph, which is not running, other work of the same kind.
+    ///
+    /// # Safety
+    /// As for [`graph_add`](Native::graph_add). The node's graph exists. No other thread uses the executable graph.
+    ///
+    /// # Errors
+    /// What the driver answers; `InvalidArgument` also where it cannot change a node in that way, such as to memory of
+    /// another kind. Then nobody knows what the node does.
+    unsafe fn graph_exec_set(
+        &self,
+        _exec: GraphExec,
+        _node: GraphNode,
+        _work: NodeWork<'_, Self::Function>,
+    ) -> Result<()> {
+        no_graphs()
+    }
+
+    /// Puts an executable graph into a stream.
+    ///
+    /// # Safety
+    /// As for [`graph_add`](Native::graph_add). No other thread uses the executable graph.
+    ///
+    /// # Errors
+    /// What the driver answers; part of it may have been put into the stream.
+    unsafe fn graph_launch(&self, _exec: GraphExec, _stream: Self::Stream) -> Result<()> {
+        no_graphs()
+    }
+
+    /// # Safety
+    /// No use of the executable graph follows, and it does not run.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    unsafe fn graph_exec_destroy(&self, _exec: GraphExec) -> Result<()> {
+        no_graphs()
+    }
 }
 
 /// The kind that follows from a driver's status. CUDA's numbers; HIP uses the same where it has the error.

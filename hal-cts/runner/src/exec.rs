@@ -89,6 +89,7 @@ fn run(target: &Target, id: &str) -> Result<(), String> {
     }
     let teardown = Arc::new(Mutex::new(None));
     let params = DeviceParams {
+        encoding: case.encoding,
         on_teardown: Some({
             let teardown = teardown.clone();
             Arc::new(move |report: &TeardownReport| {

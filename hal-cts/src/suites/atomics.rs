@@ -5,7 +5,7 @@ use crate::{Outcome, Requirement, kernels};
 use hal_core::{Device, Dispatch};
 use std::sync::Arc;
 
-suite! { "atomics",
+suite! { "atomics", in both encodings,
     &[Requirement::Kernels] => [atomic_sum, atomic_max, lock_counts_every_thread],
 }
 

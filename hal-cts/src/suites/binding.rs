@@ -8,7 +8,7 @@ use hal_core::{
 };
 use std::sync::Arc;
 
-suite! { "binding",
+suite! { "binding", in both encodings,
     &[] => [
         slot_stands_for_a_range,
         each_submission_has_its_own_table,

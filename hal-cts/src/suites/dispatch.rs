@@ -5,7 +5,7 @@ use crate::{Outcome, Requirement, kernels};
 use hal_core::{Argument, BufferParams, BufferRange, Device, Dispatch, ErrorKind, Value};
 use std::sync::Arc;
 
-suite! { "dispatch",
+suite! { "dispatch", in both encodings,
     &[Requirement::Kernels] => [
         plain_values_of_every_size,
         struct_by_value,

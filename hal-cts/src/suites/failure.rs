@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-suite! { "failure",
+suite! { "failure", in both encodings,
     &[] => [
         failed_wait_fails_the_signals,
         wait_for_what_has_failed_is_taken_and_fails,

@@ -5,7 +5,7 @@ use crate::{Failure, Outcome};
 use hal_core::{BufferParams, BufferRange, BufferRef, Device, ErrorKind};
 use std::sync::Arc;
 
-suite! { "fill",
+suite! { "fill", in both encodings,
     &[] => [
         one_byte_pattern,
         two_byte_pattern,

@@ -5,7 +5,7 @@ use crate::{Outcome, Requirement, kernels};
 use hal_core::{Device, Dispatch};
 use std::sync::Arc;
 
-suite! { "kernel",
+suite! { "kernel", in both encodings,
     &[Requirement::Kernels] => [
         vector_add,
         vector_add_of_a_thousand_workgroups,

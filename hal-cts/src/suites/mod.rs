@@ -3,11 +3,36 @@
 use crate::Case;
 
 /// Declares the cases of a suite, grouped by what they require. The list is checked by the compiler: a case that is
-/// left out is dead code.
+/// left out is dead code. With `in both encodings`, each case is there twice: as it is, and with command buffers that
+/// are graphs.
 macro_rules! suite {
+    ($suite:literal, in both encodings, $($requires:expr => [$($name:ident),+ $(,)?]),+ $(,)?) => {
+        pub(crate) const CASES: &[$crate::Case] = &[$($(
+            $crate::Case {
+                suite: $suite,
+                name: stringify!($name),
+                requires: $requires,
+                encoding: hal_core::Encoding::Stream,
+                run: $name,
+            },
+            $crate::Case {
+                suite: concat!($suite, "_as_graph"),
+                name: stringify!($name),
+                requires: $requires,
+                encoding: hal_core::Encoding::Graph,
+                run: $name,
+            },
+        )+)+];
+    };
     ($suite:literal, $($requires:expr => [$($name:ident),+ $(,)?]),+ $(,)?) => {
         pub(crate) const CASES: &[$crate::Case] = &[$($(
-            $crate::Case { suite: $suite, name: stringify!($name), requires: $requires, run: $name },
+            $crate::Case {
+                suite: $suite,
+                name: stringify!($name),
+                requires: $requires,
+                encoding: hal_core::Encoding::Auto,
+                run: $name,
+            },
         )+)+];
     };
 }

@@ -9,7 +9,7 @@ use hal_core::{
 use std::error::Error as _;
 use std::sync::Arc;
 
-suite! { "origin",
+suite! { "origin", in both encodings,
     &[] => [
         first_dependant_is_the_origin_after_any_number_of_hops,
         origin_names_device_queue_and_sequence,

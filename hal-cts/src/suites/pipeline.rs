@@ -6,7 +6,7 @@ use crate::{Outcome, Requirement, kernels};
 use hal_core::{BufferParams, Device, Dispatch, Submission};
 use std::sync::Arc;
 
-suite! { "pipeline",
+suite! { "pipeline", in both encodings,
     &[Requirement::Kernels] => [
         chain_of_ten_with_barriers,
         entry_points_of_one_module_in_a_row,

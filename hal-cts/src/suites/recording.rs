@@ -6,7 +6,7 @@ use hal_core::{Device, ErrorKind, Submission};
 use std::sync::Arc;
 use std::thread;
 
-suite! { "recording",
+suite! { "recording", in both encodings,
     &[] => [
         empty_command_buffer_runs,
         only_barriers,

@@ -5,7 +5,7 @@ use crate::support::{Gpu, contents, host_buffer, record};
 use hal_core::{BufferParams, BufferRange, BufferRef, Device, ErrorKind};
 use std::sync::Arc;
 
-suite! { "transfer",
+suite! { "transfer", in both encodings,
     &[] => [
         copy_of_a_whole_buffer,
         copy_of_parts,

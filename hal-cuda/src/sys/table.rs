@@ -56,6 +56,20 @@ hal_utils::symbol_table! {
     cuFuncSetAttribute @ 9000 = cuFuncSetAttribute: cuFuncSetAttribute_t, required;
     cuLaunchKernel @ 4000 = cuLaunchKernel: cuLaunchKernel_t, required;
 
+    // Graphs, with the kernel nodes of CUDA 12.0.
+    cuGraphCreate @ 10000 = cuGraphCreate: cuGraphCreate_t, optional;
+    cuGraphDestroy @ 10000 = cuGraphDestroy: cuGraphDestroy_t, optional;
+    cuGraphAddEmptyNode @ 10000 = cuGraphAddEmptyNode: cuGraphAddEmptyNode_t, optional;
+    cuGraphAddMemsetNode @ 10000 = cuGraphAddMemsetNode: cuGraphAddMemsetNode_t, optional;
+    cuGraphAddMemcpyNode @ 10000 = cuGraphAddMemcpyNode: cuGraphAddMemcpyNode_t, optional;
+    cuGraphAddKernelNode @ 12000 = cuGraphAddKernelNode_v2: cuGraphAddKernelNode_v2_t, optional;
+    cuGraphInstantiateWithFlags @ 11040 = cuGraphInstantiateWithFlags: cuGraphInstantiateWithFlags_t, optional;
+    cuGraphExecMemsetNodeSetParams @ 10020 = cuGraphExecMemsetNodeSetParams: cuGraphExecMemsetNodeSetParams_t, optional;
+    cuGraphExecMemcpyNodeSetParams @ 10020 = cuGraphExecMemcpyNodeSetParams: cuGraphExecMemcpyNodeSetParams_t, optional;
+    cuGraphExecKernelNodeSetParams @ 12000 = cuGraphExecKernelNodeSetParams_v2: cuGraphExecKernelNodeSetParams_v2_t, optional;
+    cuGraphLaunch @ 10000 = cuGraphLaunch: cuGraphLaunch_t, optional;
+    cuGraphExecDestroy @ 10000 = cuGraphExecDestroy: cuGraphExecDestroy_t, optional;
+
     // Code, told by drivers of CUDA 12.4 and later.
     cuModuleGetFunctionCount @ 12040 = cuModuleGetFunctionCount: cuModuleGetFunctionCount_t, optional;
     cuModuleEnumerateFunctions @ 12040 = cuModuleEnumerateFunctions: cuModuleEnumerateFunctions_t, optional;

@@ -55,4 +55,18 @@ hal_utils::symbol_table! {
     hipModuleGetFunction @ 60000000 = hipModuleGetFunction: hipModuleGetFunction_t, required;
     hipFuncGetAttribute @ 60000000 = hipFuncGetAttribute: hipFuncGetAttribute_t, required;
     hipModuleLaunchKernel @ 60000000 = hipModuleLaunchKernel: hipModuleLaunchKernel_t, required;
+
+    // Graphs.
+    hipGraphCreate @ 60000000 = hipGraphCreate: hipGraphCreate_t, optional;
+    hipGraphDestroy @ 60000000 = hipGraphDestroy: hipGraphDestroy_t, optional;
+    hipGraphAddEmptyNode @ 60000000 = hipGraphAddEmptyNode: hipGraphAddEmptyNode_t, optional;
+    hipGraphAddMemsetNode @ 60000000 = hipGraphAddMemsetNode: hipGraphAddMemsetNode_t, optional;
+    hipGraphAddMemcpyNode1D @ 60000000 = hipGraphAddMemcpyNode1D: hipGraphAddMemcpyNode1D_t, optional;
+    hipGraphAddKernelNode @ 60000000 = hipGraphAddKernelNode: hipGraphAddKernelNode_t, optional;
+    hipGraphInstantiateWithFlags @ 60000000 = hipGraphInstantiateWithFlags: hipGraphInstantiateWithFlags_t, optional;
+    hipGraphExecMemsetNodeSetParams @ 60000000 = hipGraphExecMemsetNodeSetParams: hipGraphExecMemsetNodeSetParams_t, optional;
+    hipGraphExecMemcpyNodeSetParams1D @ 60000000 = hipGraphExecMemcpyNodeSetParams1D: hipGraphExecMemcpyNodeSetParams1D_t, optional;
+    hipGraphExecKernelNodeSetParams @ 60000000 = hipGraphExecKernelNodeSetParams: hipGraphExecKernelNodeSetParams_t, optional;
+    hipGraphLaunch @ 60000000 = hipGraphLaunch: hipGraphLaunch_t, optional;
+    hipGraphExecDestroy @ 60000000 = hipGraphExecDestroy: hipGraphExecDestroy_t, optional;
 }

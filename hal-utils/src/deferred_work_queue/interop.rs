@@ -121,6 +121,7 @@ impl<N: Native> QueueCore<N> {
             id: SubmissionId { queue: self.id, sequence: 0 },
             label: Some(Cow::Borrowed("imported event")),
             execute: SmallVec::new(),
+            leases: SmallVec::new(),
             signals: smallvec![point.clone()],
             dependencies: SmallVec::new(),
             submitted: core.params.watchdog.map(|_| Instant::now()),

@@ -2,7 +2,7 @@
 
 use super::queue_core::QueueCore;
 use super::states::{Issued, Ready, Work};
-use crate::command_buffer::StreamCommandBuffer;
+use crate::command_buffer::{Recorded, Target};
 use crate::event_pool::PooledEvent;
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};
@@ -37,7 +37,7 @@ pub(super) unsafe fn issue_after<N: Native>(ready: Ready<N>, foreign: Option<N::
 /// As for [`issue_after`].
 unsafe fn hand_on<N: Native>(
     queue: &Arc<QueueCore<N>>,
-    ready: Ready<N>,
+    mut ready: Ready<N>,
     foreign: Option<N::Event>,
 ) -> Worklist {
     let core = &queue.core;
@@ -49,7 +49,7 @@ unsafe fn hand_on<N: Native>(
     }
     let mut touched = false;
     // SAFETY: the device is current; the event lives, by contract.
-    let recorded = unsafe { hand_over(queue, &ready.0, foreign, &mut touched) };
+    let recorded = unsafe { hand_over(queue, &mut ready.0, foreign, &mut touched) };
     let (event, error) = match core.inspect(recorded) {
         Ok(event) => (Some(event), None),
         Err(_) if core.lost().is_some() => return leave_to_loss(ready),
@@ -126,7 +126,7 @@ fn mark_failed<N: Native>(issued: &mut Issued<N>, error: Error, worklist: &mut W
 /// The device is current, and the foreign event lives.
 unsafe fn hand_over<N: Native>(
     queue: &Arc<QueueCore<N>>,
-    work: &Work<N>,
+    work: &mut Work<N>,
     foreign: Option<N::Event>,
     touched: &mut bool,
 ) -> Result<PooledEvent<N>> {
@@ -157,7 +157,7 @@ unsafe fn hand_over<N: Native>(
 /// The device is current.
 unsafe fn put_work<N: Native>(
     queue: &Arc<QueueCore<N>>,
-    work: &Work<N>,
+    work: &mut Work<N>,
     event: N::Event,
     foreign: Option<N::Event>,
     touched: &mut bool,
@@ -172,14 +172,17 @@ unsafe fn put_work<N: Native>(
         *touched = true;
     }
     for execute in &work.execute {
-        let Some(commands) = execute.commands.as_any().downcast_ref::<StreamCommandBuffer<N>>() else {
+        let Some(commands) = execute.commands.as_any().downcast_ref::<Recorded<N>>() else {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
                 "a command buffer of a foreign implementation",
             ));
         };
-        // SAFETY: the device is current; `work` keeps the command buffer and the bindings until it is retired.
-        unsafe { commands.replay(native, queue.stream, &execute.bindings, touched) }?;
+        let target =
+            Target { native, stream: queue.stream, queue: queue.id, touched, leases: &mut work.leases };
+        // SAFETY: the device is current; `work` keeps the command buffer, the bindings and the leases until it is
+        // retired.
+        unsafe { commands.put(target, &execute.bindings) }?;
     }
     // SAFETY: the device is current.
     unsafe { native.event_record(event, queue.stream) }

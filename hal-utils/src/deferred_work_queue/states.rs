@@ -2,6 +2,7 @@
 
 use super::node::Node;
 use super::queue_core::{InFlight, QueueCore};
+use crate::command_buffer::Lease;
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};
 use crate::timeline::{TimelineSemaphore, Worklist};
@@ -18,6 +19,8 @@ pub(crate) struct Work<N: Native> {
     pub(crate) id: SubmissionId,
     pub(crate) label: Option<Cow<'static, str>>,
     pub(crate) execute: SmallVec<[Execute; 1]>,
+    /// Executable graphs that it runs, once it is issued.
+    pub(crate) leases: SmallVec<[Lease<N>; 1]>,
     pub(crate) signals: SmallVec<[SemaphorePoint; 4]>,
     /// What it waits for on the device: if one of these fails, so does it.
     pub(crate) dependencies: SmallVec<[Arc<Node<N>>; 4]>,

@@ -31,6 +31,7 @@ impl<N: Native> QueueCore<N> {
             id: SubmissionId { queue: self.id, sequence: 0 },
             label: parts.label,
             execute: parts.work,
+            leases: SmallVec::new(),
             signals: parts.signals,
             dependencies: waits.dependencies,
             submitted: self.core.params.watchdog.map(|_| Instant::now()),

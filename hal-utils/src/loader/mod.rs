@@ -24,7 +24,7 @@ pub use choice::{DriverChoice, LibraryNames, Origin, load_driver};
 pub use hal_core::Result as TableResult;
 pub use image::{code_object, elf, ptx};
 pub use library::{Library, Resolver};
-pub use status::status_error;
+pub use status::{lacking, status_error};
 #[doc(hidden)]
 pub use symbols::missing;
 pub use symbols::{Row, SymbolReport, SymbolState};

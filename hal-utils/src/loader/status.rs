@@ -23,6 +23,11 @@ pub fn status_error(call: &'static str, code: i64, name: Option<String>) -> Erro
     Error::new(kind, message).with_native(NativeStatus { call, code, name })
 }
 
+/// The error of a call that the driver does not have. A capability tells beforehand.
+pub fn lacking(call: &'static str) -> Error {
+    Error::new(ErrorKind::Unimplemented, format!("the driver has no {call}; update it, or do without"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,12 +6,14 @@
 //! | what a test sees and steers | [`Control`], here |
 //! | streams, and what runs in them | `streams` |
 //! | handles in existence, and violations | `state` |
+//! | graphs | `graphs` |
 //! | which call fails, how | `faults` |
 //! | the calls | `native` |
 
 #![cfg_attr(any(hal_loom, hal_shuttle), allow(dead_code, reason = "models use a part of it"))]
 
 mod faults;
+mod graphs;
 mod native;
 mod state;
 mod streams;
@@ -181,7 +183,7 @@ fn info() -> DeviceInfo {
             formats: vec![ExecutableFormat::Ptx],
             managed_memory: false,
             memory_pools: false,
-            graphs: false,
+            graphs: true,
             parameter_reflection: false,
             entry_point_listing: false,
         },

@@ -4,7 +4,9 @@ use super::Control;
 use super::faults::Timing;
 use super::state::State;
 use super::streams::{Stream, Use};
-use crate::native::{Allocation, FunctionInfo, LaunchShape, Native, Progress};
+use crate::native::{
+    Allocation, FunctionInfo, Graph, GraphExec, GraphNode, LaunchShape, Native, NodeWork, Progress,
+};
 use crate::sync;
 use hal_core::{DeviceInfo, ExecutableFormat, MemoryKind, ParameterInfo, QueuePriority, Result};
 use std::ffi::c_void;
@@ -117,7 +119,7 @@ unsafe impl Native for MockDevice {
         if let Some((code, Timing::Immediate)) = failing {
             return Err(state.error("fill", code));
         }
-        let used = Use { allocations: [allocation(target)].into(), pattern: Some(pattern), module: None };
+        let used = Use { allocations: [allocation(target)].into(), pattern: Some(pattern), ..Use::default() };
         state.work("fill", stream, pattern.into(), used)?;
         if let Some((code, Timing::Deferred)) = failing
             && let Some(stream) = state.streams.get_mut(&stream)
@@ -186,23 +188,100 @@ unsafe impl Native for MockDevice {
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
         let mut state = self.state();
-        let mut used = Use::default();
-        match state.functions.get(&function) {
-            Some(&(module, count)) if count == arguments.len() => {
-                used.module = Some(module);
-                for argument in arguments {
-                    // SAFETY: the arguments are what the function was said to take: eight bytes each.
-                    let bits = unsafe { argument.cast::<u64>().read_unaligned() };
-                    // Plain numbers are small, addresses are not.
-                    if bits >> SPACING != 0 {
-                        used.allocations.insert(allocation(bits));
-                    }
+        // SAFETY: the caller's promise.
+        let used = unsafe { launched(&mut state, function, arguments) };
+        state.work("launch", stream, function, used)
+    }
+
+    unsafe fn graph_create(&self) -> Result<Graph> {
+        Ok(Graph(self.state().graph_create()? as usize))
+    }
+
+    unsafe fn graph_destroy(&self, graph: Graph) -> Result<()> {
+        self.state().graph_destroy(graph.0 as u64)
+    }
+
+    unsafe fn graph_add(
+        &self,
+        graph: Graph,
+        after: &[GraphNode],
+        work: NodeWork<'_, u64>,
+    ) -> Result<GraphNode> {
+        let mut state = self.state();
+        let after: Vec<u64> = after.iter().map(|node| node.0 as u64).collect();
+        // SAFETY: the caller's promise.
+        let (sort, used) = unsafe { node(&mut state, work) };
+        Ok(GraphNode(state.graph_add(graph.0 as u64, &after, sort, used)? as usize))
+    }
+
+    unsafe fn graph_instantiate(&self, graph: Graph) -> Result<GraphExec> {
+        Ok(GraphExec(self.state().graph_instantiate(graph.0 as u64)? as usize))
+    }
+
+    unsafe fn graph_exec_set(
+        &self,
+        exec: GraphExec,
+        changed: GraphNode,
+        work: NodeWork<'_, u64>,
+    ) -> Result<()> {
+        let mut state = self.state();
+        // SAFETY: the caller's promise.
+        let (sort, used) = unsafe { node(&mut state, work) };
+        state.graph_exec_set(exec.0 as u64, changed.0 as u64, sort, used)
+    }
+
+    unsafe fn graph_launch(&self, exec: GraphExec, stream: u64) -> Result<()> {
+        self.state().graph_launch(exec.0 as u64, stream)
+    }
+
+    unsafe fn graph_exec_destroy(&self, exec: GraphExec) -> Result<()> {
+        self.state().graph_exec_destroy(exec.0 as u64)
+    }
+}
+
+/// What a launch uses.
+///
+/// # Safety
+/// As for `Native::launch`.
+unsafe fn launched(state: &mut State, function: u64, arguments: &mut [*mut c_void]) -> Use {
+    let mut used = Use::default();
+    match state.functions.get(&function) {
+        Some(&(module, count)) if count == arguments.len() => {
+            used.module = Some(module);
+            for argument in arguments {
+                // SAFETY: the arguments are what the function was said to take: eight bytes each.
+                let bits = unsafe { argument.cast::<u64>().read_unaligned() };
+                // Plain numbers are small, addresses are not.
+                if bits >> SPACING != 0 {
+                    used.allocations.insert(allocation(bits));
                 }
             }
-            _ => {
-                state.violation(format!("launch of function {function}, which is not loaded or takes others"))
-            }
         }
-        state.work("launch", stream, function, used)
+        _ => state.violation(format!("launch of function {function}, which is not loaded or takes others")),
+    }
+    used
+}
+
+/// What a node does and uses.
+///
+/// # Safety
+/// As for `Native::graph_add`.
+unsafe fn node(state: &mut State, work: NodeWork<'_, u64>) -> (&'static str, Use) {
+    match work {
+        NodeWork::Empty => ("empty", Use::default()),
+        NodeWork::Fill { target, pattern, .. } => {
+            let allocations = [allocation(target)].into();
+            ("fill", Use { allocations, pattern: Some(pattern), ..Use::default() })
+        }
+        NodeWork::Copy { target, source, .. } => {
+            ("copy", Use { allocations: [target, source].map(allocation).into(), ..Use::default() })
+        }
+        NodeWork::Upload { target, .. } => {
+            ("upload", Use { allocations: [allocation(target)].into(), ..Use::default() })
+        }
+        // SAFETY: the caller's promise.
+        NodeWork::Launch { function, arguments, .. } => unsafe {
+            ("launch", launched(state, function, arguments))
+        },
     }
 }

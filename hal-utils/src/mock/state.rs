@@ -1,6 +1,7 @@
 //! The handles in existence, and what has been done wrong with them.
 
 use super::faults::{Faults, Reach, Verdict};
+use super::graphs::Graphs;
 use super::streams::{Op, Pace, Stream, Use};
 use crate::native::{Progress, status_kind};
 use hal_core::{Error, ErrorKind, NativeStatus, Result};
@@ -17,11 +18,13 @@ pub(crate) struct Census {
     pub(crate) events: usize,
     pub(crate) allocations: usize,
     pub(crate) modules: usize,
+    pub(crate) graphs: usize,
+    pub(crate) execs: usize,
 }
 
 impl Census {
     pub(crate) fn total(&self) -> usize {
-        self.streams + self.events + self.allocations + self.modules
+        self.streams + self.events + self.allocations + self.modules + self.graphs + self.execs
     }
 }
 
@@ -44,6 +47,7 @@ pub(super) struct State {
     pub(super) modules: HashSet<u64>,
     /// The module and the number of parameters, eight bytes each.
     pub(super) functions: HashMap<u64, (u64, usize)>,
+    pub(super) graphs: Graphs,
     next_handle: u64,
     pub(super) faults: Faults,
     /// A status that means loss has been returned: the device runs nothing any more, and all it used is free.
@@ -76,6 +80,8 @@ impl State {
             events: self.events.len(),
             allocations: self.allocations.len(),
             modules: self.modules.len(),
+            graphs: self.graphs.graphs.len(),
+            execs: self.graphs.execs.len(),
         }
     }
 
@@ -104,6 +110,8 @@ impl State {
             "event_destroy" => self.refused.events += 1,
             "free" => self.refused.allocations += 1,
             "module_unload" => self.refused.modules += 1,
+            "graph_destroy" => self.refused.graphs += 1,
+            "graph_exec_destroy" => self.refused.execs += 1,
             _ => {}
         }
         let native = NativeStatus { call, code, name: None };

@@ -47,11 +47,12 @@ pub(super) enum Op {
 }
 
 /// What a piece of work uses.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Use {
     pub(super) allocations: BTreeSet<u64>,
     pub(super) module: Option<u64>,
     pub(super) pattern: Option<u32>,
+    pub(super) exec: Option<u64>,
 }
 
 /// Orders what runs, across devices.

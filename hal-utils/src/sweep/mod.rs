@@ -103,5 +103,5 @@ sweeps! {
     more_scenarios:
         executables_come_and_go device_closed_with_work_pending device_closed_with_work_issued callbacks fence_waits
         two_devices recycled_streams event_pool_growth shared_streams behind_the_inline_limit buffers_outlive_the_device
-        a_callback_submits host_failure_meets_work a_chain_of_sixteen;
+        a_callback_submits host_failure_meets_work a_chain_of_sixteen graphs;
 }

@@ -2,7 +2,10 @@
 
 use super::stage::Stage;
 use crate::mock;
-use hal_core::{DeviceParams, Error, ErrorKind, Fence, Result, SemaphorePoint, Submission, wait_any};
+use hal_core::{
+    BufferRange, BufferRef, DeviceParams, Encoding, Error, ErrorKind, Fence, Result, SemaphorePoint,
+    Submission, wait_any,
+};
 use std::sync::mpsc::channel;
 
 pub(super) fn executables_come_and_go(stage: &Stage) -> Result<()> {
@@ -205,5 +208,30 @@ pub(super) fn a_chain_of_sixteen(stage: &Stage) -> Result<()> {
         stage.submit(&queues[step as usize % 3], submission, &[(&done, step + 1)])?;
     }
     stage.wait(&done, 16);
+    Ok(())
+}
+
+/// In flight on two queues, and bound anew.
+pub(super) fn graphs(stage: &Stage) -> Result<()> {
+    let device = stage.device()?;
+    let queues = [stage.queue(&device)?, stage.queue(&device)?];
+    let done = (0..3).map(|_| device.create_semaphore(0)).collect::<Result<Vec<_>>>()?;
+    let buffers = [stage.buffer(&device)?, stage.buffer(&device)?];
+    let mut encoder = device.encoder();
+    let slot = |slot| BufferRef::Slot { slot, offset: 0, length: 64 };
+    encoder.fill_ref(slot(0), &[1])?;
+    encoder.fill_ref(slot(1), &[2])?;
+    encoder.barrier();
+    encoder.fill_ref(slot(0), &[3])?;
+    let commands = encoder.finish_as(&*device, Encoding::Graph)?;
+    for (step, done) in done.iter().enumerate() {
+        let mut table: Vec<BufferRange> = buffers.iter().map(BufferRange::whole).collect();
+        table.rotate_left(step % 2);
+        let submission = Submission::new().execute_with(&commands, table);
+        stage.submit(&queues[step % 2], submission, &[(done, 1)])?;
+    }
+    drop((buffers, commands));
+    done.iter().for_each(|done| stage.wait(done, 1));
+    queues.iter().for_each(|queue| stage.wait_idle(queue));
     Ok(())
 }

@@ -47,7 +47,15 @@ fn told(stage: &Stage) -> Result<(), String> {
     let mut all = seen.iter().chain(reports.iter().flat_map(|report| &report.failures));
     let told = all.any(|error| error.native().is_some_and(|native| native.code == injection.code));
     // Where only a release finds out that the device is lost, there is nobody left to care.
-    let releases = ["enter", "stream_destroy", "event_destroy", "free", "module_unload"];
+    let releases = [
+        "enter",
+        "stream_destroy",
+        "event_destroy",
+        "free",
+        "module_unload",
+        "graph_destroy",
+        "graph_exec_destroy",
+    ];
     let released = stage.control.first_failed().is_some_and(|call| releases.contains(&call));
     let lost = status_kind(injection.code) == ErrorKind::DeviceLost;
     // Whoever looks at what runs looks again.
@@ -92,4 +100,6 @@ fn covers(refused: Census, left: Census) -> bool {
         && left.events <= refused.events
         && left.allocations <= refused.allocations
         && left.modules <= refused.modules
+        && left.graphs <= refused.graphs
+        && left.execs <= refused.execs
 }

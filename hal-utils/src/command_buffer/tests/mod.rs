@@ -1,0 +1,4 @@
+//! The graph encoding over the mock device; edges alone.
+
+mod edges;
+mod pool;
