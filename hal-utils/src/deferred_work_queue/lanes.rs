@@ -2,6 +2,7 @@
 
 use super::states::Issued;
 use crate::native::Native;
+use crate::sync::Ordering;
 use std::collections::VecDeque;
 
 /// One queue's.
@@ -27,10 +28,14 @@ impl<N: Native> Lanes<N> {
 
     pub(super) fn add(&mut self, issued: Issued<N>) {
         let queue = issued.0.id.queue;
-        if let Some(lane) = self.busy.iter_mut().find(|lane| lane.queue == queue) {
+        let place = &issued.0.queue().lane;
+        if let Some(lane) =
+            self.busy.get_mut(place.load(Ordering::Relaxed)).filter(|lane| lane.queue == queue)
+        {
             lane.issued.push_back(issued);
             return;
         }
+        place.store(self.busy.len(), Ordering::Relaxed);
         let mut lane = self.spare.pop().unwrap_or_default();
         lane.push_back(issued);
         self.busy.push(Lane { queue, issued: lane });
@@ -50,6 +55,10 @@ impl<N: Native> Lanes<N> {
         while let Some(lane) = self.busy.get(index) {
             if lane.issued.is_empty() {
                 self.spare.push(self.busy.swap_remove(index).issued);
+                // The last has come here, unless it is empty too, and goes next.
+                if let Some(moved) = self.busy.get(index).and_then(|lane| lane.issued.front()) {
+                    moved.0.queue().lane.store(index, Ordering::Relaxed);
+                }
             } else {
                 index += 1;
             }

@@ -4,7 +4,7 @@ use super::node::Node;
 use super::states::Ready;
 use crate::core::Core;
 use crate::native::Native;
-use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Rank};
+use crate::sync::{Arc, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
 use crate::timeline::{Schedule, Worklist};
 use hal_core::{Deadline, Error, ErrorKind, QueuePriority, Result};
 use slab::Slab;
@@ -32,6 +32,8 @@ pub(crate) struct QueueCore<N: Native> {
     pub(crate) id: u64,
     pub(crate) stream: N::Stream,
     pub(super) state: Mutex<State<N>>,
+    /// Where the completion thread keeps its issued submissions, if it has any.
+    pub(super) lane: AtomicUsize,
     in_flight: InFlightCount,
 }
 
@@ -70,6 +72,7 @@ impl<N: Native> QueueCore<N> {
                     end: None,
                 },
             ),
+            lane: AtomicUsize::new(0),
             in_flight: InFlightCount::default(),
         }))
     }

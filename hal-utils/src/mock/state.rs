@@ -3,13 +3,10 @@
 use super::faults::{Faults, Reach, Verdict};
 use super::graphs::Graphs;
 use super::streams::{Op, Pace, Stream, Use};
-use crate::native::{Progress, status_kind};
+use crate::native::{Progress, is_teardown, status_kind};
 use hal_core::{Error, ErrorKind, NativeStatus, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::thread::ThreadId;
-
-/// The driver is gone.
-const TEARDOWN: i64 = 4;
 
 /// How many handles of each sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +99,7 @@ impl State {
         if status_kind(code) == ErrorKind::DeviceLost {
             self.lost = true;
         }
-        if code == TEARDOWN {
+        if is_teardown(code) {
             self.dismissed.insert(std::thread::current().id());
         }
         match call {

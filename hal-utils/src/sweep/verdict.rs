@@ -2,12 +2,9 @@
 
 use super::stage::Stage;
 use crate::mock::{Census, Reach};
-use crate::native::status_kind;
+use crate::native::{is_teardown, status_kind};
 use hal_core::{ErrorKind, Result};
 use std::sync::atomic::Ordering;
-
-/// The driver is gone: nothing more may be asked of it.
-const TEARDOWN: i64 = 4;
 
 pub(super) fn of(stage: &Stage, ended: Result<()>) -> Result<(), String> {
     let early = ended.err();
@@ -80,7 +77,7 @@ fn left(stage: &Stage) -> Result<(), String> {
         return require(left.total() == 0, || format!("left behind: {left:?}"));
     };
     let lost = status_kind(injection.code) == ErrorKind::DeviceLost && stage.control.delivered() > 0;
-    if lost && (injection.reach != Reach::Once || injection.code == TEARDOWN) {
+    if lost && (injection.reach != Reach::Once || is_teardown(injection.code)) {
         return Ok(());
     }
     let failures: Vec<_> = reports.iter().flat_map(|report| &report.failures).collect();

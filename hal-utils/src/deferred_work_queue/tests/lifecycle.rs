@@ -143,18 +143,42 @@ fn streams_of_dropped_queues_are_used_again() {
 
 #[test]
 fn queues_without_end_need_a_flat_number_of_streams() {
+    const COUNT: u64 = 100_000;
     let bench = Bench::with(DeviceParams { max_streams: 8, ..DeviceParams::default() });
+    let work = bench.fills([1]);
     bench.control.hold();
-    for step in 0..2000u64 {
-        let queue = bench.queue();
-        queue.submit(Submission::new().execute(&bench.fills([step as u8]))).unwrap();
+    for _ in 0..COUNT {
+        bench.queue().submit(Submission::new().execute(&work)).unwrap();
     }
     let counters = bench.device.counters().queues;
-    assert_eq!((counters.created, counters.outstanding, counters.shared), (8, 2000, 1992));
+    assert_eq!((counters.created, counters.outstanding, counters.shared), (8, COUNT, COUNT - 8));
     assert_eq!(bench.control.live_streams(), 8);
     bench.control.release();
     bench.device.wait_idle(soon()).unwrap();
     let queue = bench.queue();
     assert_eq!(bench.device.counters().queues.reused, 1);
     drop(queue);
+}
+
+/// As before, while the device works: then the streams of queues that are done serve the next ones.
+#[test]
+fn queues_without_end_use_the_streams_of_those_that_are_done() {
+    const COUNT: u64 = 100_000;
+    const LIMIT: u64 = 8;
+    let bench = Bench::with(DeviceParams { max_streams: LIMIT as usize, ..DeviceParams::default() });
+    let work = bench.fills([1]);
+    let done = bench.semaphore();
+    for step in 1..=COUNT {
+        bench
+            .queue()
+            .submit(Submission::new().wait(&done, step - 1).execute(&work).signal(&done, step))
+            .unwrap();
+    }
+    assert!(bench.control.live_streams() as u64 <= LIMIT);
+    done.wait(COUNT, soon()).unwrap();
+    bench.device.wait_idle(soon()).unwrap();
+    let counters = bench.device.counters().queues;
+    assert_eq!((counters.live, counters.outstanding), (0, 0));
+    assert_eq!(counters.created + counters.reused + counters.shared, COUNT);
+    assert!(counters.created <= LIMIT && counters.reused > 0, "{counters:?}");
 }
