@@ -350,8 +350,8 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Why the device is lost, if it is.
     fn lost(&self) -> Option<Error>;
 
-    /// Blocks until nothing that was submitted to any of its queues is in flight. What is submitted meanwhile is waited
-    /// for as well.
+    /// Blocks until everything has ended that was submitted to any of its queues before the call. What is submitted
+    /// meanwhile is not waited for.
     ///
     /// # Errors
     /// `DeadlineExceeded`.

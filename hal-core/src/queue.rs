@@ -175,8 +175,8 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// Whether everything submitted has ended. A queue that never had work is idle.
     fn is_idle(&self) -> bool;
 
-    /// Blocks until nothing that was submitted is in flight. What is submitted meanwhile is waited for as well: to wait
-    /// for one submission while others go on, wait for a semaphore it signals.
+    /// Blocks until everything has ended that was submitted before the call. What is submitted meanwhile is not waited
+    /// for.
     ///
     /// # Errors
     /// `DeadlineExceeded`.

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::support::{Gate, contents, host_buffer, on_threads, queues, record, shortly, soon};
-use hal_core::{Deadline, Device, Error, ErrorKind, Submission};
+use hal_core::{Deadline, Device, Error, ErrorKind, Queue, Result, Submission};
 use std::sync::Arc;
 
 suite! { "idle",
@@ -15,6 +15,8 @@ suite! { "idle",
         many_threads_wait_for_one_queue,
         idle_means_ended,
         device_waits_for_dropped_queues,
+        what_comes_later_is_not_waited_for,
+        device_does_not_wait_for_what_comes_later,
     ],
 }
 
@@ -132,5 +134,49 @@ fn device_waits_for_dropped_queues(device: &Arc<dyn Device>) -> Outcome {
     gate.open()?;
     device.wait_idle(soon())?;
     check_eq!(end.query()?, 1);
+    Ok(())
+}
+
+/// A wait ends although the queue never is idle: there is always one more submission before the last one may end.
+fn what_comes_later_is_not_waited_for(device: &Arc<dyn Device>) -> Outcome {
+    let queue = device.create_queue(&Default::default())?;
+    always_busy(device, &queue, || queue.wait_idle(soon()))
+}
+
+/// The same, for a device.
+fn device_does_not_wait_for_what_comes_later(device: &Arc<dyn Device>) -> Outcome {
+    let queue = device.create_queue(&Default::default())?;
+    always_busy(device, &queue, || device.wait_idle(soon()))
+}
+
+/// Waits on another thread, and keeps the queue busy meanwhile.
+fn always_busy(
+    device: &Arc<dyn Device>,
+    queue: &Arc<dyn Queue>,
+    wait: impl Fn() -> Result<()> + Sync,
+) -> Outcome {
+    let steps = device.create_semaphore(0)?;
+    let mut step = 1;
+    queue.submit(Submission::new().wait(&steps, step))?;
+    let waited: Result<()> = std::thread::scope(|scope| {
+        let waiter = scope.spawn(&wait);
+        let mut keep_busy = || -> Result<()> {
+            while !waiter.is_finished() {
+                step += 1;
+                queue.submit(Submission::new().wait(&steps, step))?;
+                steps.signal(step - 1)?;
+                std::thread::yield_now();
+            }
+            Ok(())
+        };
+        let kept = keep_busy();
+        let waited =
+            waiter.join().unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "the wait panicked")));
+        kept.and(waited)
+    });
+    check!(!queue.is_idle());
+    steps.signal(step)?;
+    waited?;
+    queue.wait_idle(soon())?;
     Ok(())
 }

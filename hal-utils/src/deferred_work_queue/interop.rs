@@ -7,9 +7,10 @@
 //! and torn down as any other, and needs the foreign event no longer than the call lasts: a wait handed to a driver has
 //! captured what it waits for. Each has a queue of its own, since foreign events come in any order.
 
+use super::in_flight::InFlight;
 use super::issue;
 use super::node::Node;
-use super::queue_core::{InFlight, QueueCore};
+use super::queue_core::QueueCore;
 use super::states::{Ready, Work};
 use crate::core::Core;
 use crate::event_pool::PooledEvent;

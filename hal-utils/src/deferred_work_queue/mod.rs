@@ -53,6 +53,7 @@
 
 mod completion;
 mod failure;
+mod in_flight;
 mod interop;
 mod issue;
 mod lanes;
@@ -79,6 +80,7 @@ mod tests;
 
 pub(crate) use completion::{CompletionInbox, run as run_completion};
 pub(crate) use failure::cancel_unissued;
+pub(crate) use in_flight::Ages;
 pub(crate) use interop::{export_event, import_event};
 pub(crate) use node::Node;
 pub(crate) use queue_core::{Counters, QueueCore};

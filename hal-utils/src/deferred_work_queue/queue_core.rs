@@ -1,15 +1,15 @@
 //! A queue: its stream, and its submissions that are not on the device yet.
 
+use super::in_flight::{Ages, Count};
 use super::node::Node;
 use super::states::Ready;
 use crate::core::Core;
 use crate::native::Native;
-use crate::sync::{Arc, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Rank};
+use crate::sync::{Arc, AtomicU64, AtomicUsize, Mutex, Ordering, Rank};
 use crate::timeline::{Schedule, Worklist};
 use hal_core::{Deadline, Error, ErrorKind, QueuePriority, Result};
 use slab::Slab;
 use std::collections::BinaryHeap;
-use std::mem::ManuallyDrop;
 
 /// Counts of what a device has done; see `hal_core::DeviceCounters`.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Counters {
     pub(crate) issued_inline: AtomicU64,
     pub(crate) device_waits: AtomicU64,
     pub(crate) elided_waits: AtomicU64,
-    in_flight: InFlightCount,
+    pub(super) in_flight: Count,
 }
 
 /// A queue's inner life. It lives until the user has dropped the queue and the last of its work is gone; then its
@@ -34,7 +34,7 @@ pub(crate) struct QueueCore<N: Native> {
     pub(super) state: Mutex<State<N>>,
     /// Where the completion thread keeps its issued submissions, if it has any.
     pub(super) lane: AtomicUsize,
-    in_flight: InFlightCount,
+    pub(super) in_flight: Count,
 }
 
 /// Where a queue lists a pending submission.
@@ -73,7 +73,7 @@ impl<N: Native> QueueCore<N> {
                 },
             ),
             lane: AtomicUsize::new(0),
-            in_flight: InFlightCount::default(),
+            in_flight: Count::default(),
         }))
     }
 
@@ -86,7 +86,7 @@ impl<N: Native> QueueCore<N> {
     }
 
     pub(crate) fn wait_idle(&self, deadline: Deadline) -> Result<()> {
-        self.in_flight.wait_for_zero(deadline).map_err(|left| {
+        self.in_flight.wait(deadline).map_err(|left| {
             deadline_exceeded(&format!("queue {} of {}", self.id, self.core.info().uri()), left)
         })
     }
@@ -131,14 +131,12 @@ impl<N: Native> Schedule for QueueCore<N> {
         }
     }
 
-    fn hold(&self) {
-        self.in_flight.increment();
-        self.core.counters.in_flight.increment();
+    fn hold(&self, ages: Ages) {
+        self.prolong(ages);
     }
 
-    fn release(&self) {
-        self.in_flight.decrement();
-        self.core.counters.in_flight.decrement();
+    fn release(&self, ages: Ages) {
+        self.relinquish(ages);
     }
 }
 
@@ -166,81 +164,6 @@ impl<N: Native> Drop for QueueCore<N> {
     }
 }
 
-/// Counts a submission as in flight, for its queue and its device, while it lives.
-pub(crate) struct InFlight<N: Native> {
-    queue: ManuallyDrop<Arc<QueueCore<N>>>,
-}
-
-impl<N: Native> InFlight<N> {
-    pub(super) fn new(queue: &Arc<QueueCore<N>>) -> Self {
-        queue.in_flight.increment();
-        let counters = &queue.core.counters;
-        counters.in_flight.increment();
-        counters.submitted.fetch_add(1, Ordering::Relaxed);
-        InFlight { queue: ManuallyDrop::new(queue.clone()) }
-    }
-
-    pub(super) fn queue(&self) -> &Arc<QueueCore<N>> {
-        &self.queue
-    }
-}
-
-impl<N: Native> Drop for InFlight<N> {
-    fn drop(&mut self) {
-        let core = self.queue.core.clone();
-        core.counters.retired.fetch_add(1, Ordering::Relaxed);
-        self.queue.in_flight.decrement();
-        // Before the device counts as idle: a dropped queue gives its stream back here.
-        // SAFETY: nothing follows that uses it.
-        unsafe { ManuallyDrop::drop(&mut self.queue) };
-        core.counters.in_flight.decrement();
-    }
-}
-
-/// A count that can be waited for to become zero. Counting takes no lock; only becoming zero does.
-#[derive(Default)]
-struct InFlightCount {
-    count: AtomicU64,
-    lock: Mutex<()>,
-    zero: Condvar,
-}
-
-impl InFlightCount {
-    fn get(&self) -> u64 {
-        self.count.load(Ordering::Acquire)
-    }
-
-    fn increment(&self) {
-        self.count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn decrement(&self) {
-        if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Whoever is between looking and waiting holds the lock.
-            drop(self.lock.lock());
-            self.zero.notify_all();
-        }
-    }
-
-    /// `Err` with what is left when the deadline has passed.
-    fn wait_for_zero(&self, deadline: Deadline) -> Result<(), u64> {
-        let mut guard = self.lock.lock();
-        loop {
-            let left = self.get();
-            if left == 0 {
-                return Ok(());
-            }
-            match deadline.remaining() {
-                None => self.zero.wait(&mut guard),
-                Some(remaining) if remaining.is_zero() => return Err(left),
-                Some(remaining) => {
-                    self.zero.wait_for(&mut guard, remaining);
-                }
-            }
-        }
-    }
-}
-
 fn deadline_exceeded(what: &str, left: u64) -> Error {
     Error::new(
         ErrorKind::DeadlineExceeded,
@@ -254,9 +177,6 @@ impl<N: Native> Core<N> {
     }
 
     pub(crate) fn wait_idle(&self, deadline: Deadline) -> Result<()> {
-        self.counters
-            .in_flight
-            .wait_for_zero(deadline)
-            .map_err(|left| deadline_exceeded(&self.info().uri(), left))
+        self.counters.in_flight.wait(deadline).map_err(|left| deadline_exceeded(&self.info().uri(), left))
     }
 }

@@ -1,7 +1,8 @@
 //! The states of a submission.
 
+use super::in_flight::InFlight;
 use super::node::Node;
-use super::queue_core::{InFlight, QueueCore};
+use super::queue_core::QueueCore;
 use crate::command_buffer::Lease;
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};
@@ -87,7 +88,7 @@ impl<N: Native> Work<N> {
     pub(crate) fn fail(&mut self, error: Error, worklist: &mut Worklist) -> Error {
         let error = error.with_origin(|| self.origin());
         self.queue().core.counters.failed.fetch_add(1, Ordering::Relaxed);
-        worklist.hold(self.queue().clone());
+        worklist.hold(self.queue().clone(), self.in_flight.ages());
         for point in self.signals.drain(..) {
             worklist.fail(point.semaphore, error.clone());
         }

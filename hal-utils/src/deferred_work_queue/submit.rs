@@ -1,8 +1,9 @@
 //! From `submit` to pending, ready or, when nothing stands before it, issued.
 
+use super::in_flight::InFlight;
 use super::issue;
 use super::node::Node;
-use super::queue_core::{InFlight, QueueCore};
+use super::queue_core::QueueCore;
 use super::states::{Ready, Work};
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};

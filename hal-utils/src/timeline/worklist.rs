@@ -1,6 +1,7 @@
 //! What a wake-up leaves to be done once everybody has been woken.
 
 use super::TimelineSemaphore;
+use crate::deferred_work_queue::Ages;
 use crate::sync::Arc;
 use hal_core::{Error, Semaphore};
 use smallvec::SmallVec;
@@ -11,11 +12,11 @@ pub(crate) trait Schedule: Send + Sync {
     /// Sees to it that a thread runs it.
     fn schedule(self: Arc<Self>);
 
-    /// Makes it busy until [`release`](Self::release).
-    fn hold(&self);
+    /// Makes it busy until [`release`](Self::release), as a submission of that age does that still is in flight.
+    fn hold(&self, ages: Ages);
 
     /// Takes back one [`hold`](Self::hold).
-    fn release(&self);
+    fn release(&self, ages: Ages);
 }
 
 /// Semaphores to fail, first come first served, and then queues to run: only when all that one signal makes ready is
@@ -32,7 +33,7 @@ pub(crate) struct Worklist {
 struct Failures {
     semaphores: VecDeque<(Arc<dyn Semaphore>, Error)>,
     /// Not idle before the failures of their submissions have been told.
-    held: Vec<Arc<dyn Schedule>>,
+    held: Vec<(Arc<dyn Schedule>, Ages)>,
 }
 
 impl Worklist {
@@ -48,11 +49,11 @@ impl Worklist {
     }
 
     /// Keeps the queue busy until everything in here is done.
-    pub(crate) fn hold(&mut self, queue: Arc<dyn Schedule>) {
+    pub(crate) fn hold(&mut self, queue: Arc<dyn Schedule>, ages: Ages) {
         let held = &mut self.failures.get_or_insert_default().held;
-        if !held.last().is_some_and(|last| Arc::ptr_eq(last, &queue)) {
-            queue.hold();
-            held.push(queue);
+        if !held.last().is_some_and(|(last, of)| Arc::ptr_eq(last, &queue) && *of == ages) {
+            queue.hold(ages);
+            held.push((queue, ages));
         }
     }
 
@@ -78,8 +79,8 @@ impl Worklist {
         for queue in self.queues {
             queue.schedule();
         }
-        for queue in self.failures.into_iter().flat_map(|failures| failures.held) {
-            queue.release();
+        for (queue, ages) in self.failures.into_iter().flat_map(|failures| failures.held) {
+            queue.release(ages);
         }
     }
 
