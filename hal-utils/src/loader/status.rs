@@ -4,9 +4,12 @@ use crate::native::status_kind;
 use hal_core::{Error, ErrorKind, NativeStatus};
 
 /// The error of a call that returned `code`. `name` is what the driver calls it; a status without one is `Internal`,
-/// since nobody can say what it means.
+/// since nobody can say what it means. Loss is believed without a name: a driver that is lost may fail to name anything.
 pub fn status_error(call: &'static str, code: i64, name: Option<String>) -> Error {
-    let kind = if name.is_some() { status_kind(code) } else { ErrorKind::Internal };
+    let kind = match (status_kind(code), &name) {
+        (kind, Some(_)) | (kind @ ErrorKind::DeviceLost, None) => kind,
+        _ => ErrorKind::Internal,
+    };
     let message = match kind {
         ErrorKind::InvalidArgument => "the driver did not accept an argument",
         ErrorKind::ResourceExhausted => {
@@ -38,7 +41,9 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Internal);
         assert!(error.to_string().contains("cuFoo returned 9999"), "{error}");
         // A number we know a kind for, but which this driver does not know, is not trusted either.
-        assert_eq!(status_error("cuFoo", 700, None).kind(), ErrorKind::Internal);
+        assert_eq!(status_error("cuFoo", 2, None).kind(), ErrorKind::Internal);
+        // But for loss: the call that names it may fail as every other does.
+        assert_eq!(status_error("cuFoo", 700, None).kind(), ErrorKind::DeviceLost);
     }
 
     #[test]
