@@ -7,7 +7,7 @@
 //! stated once, here, and the bodies need no `unsafe` of their own.
 
 use crate::driver::stream::in_callback;
-use crate::driver::{Error, Result};
+use crate::driver::{Error, Result, order};
 use crate::fault::{self, Hook};
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
@@ -66,6 +66,9 @@ pub fn enter<A: Abi>(entry: &Entry, body: impl FnOnce() -> Result<()>) -> i32 {
     };
     if let Some(Hook::After(what)) = hook {
         fault::after(entry, what);
+    }
+    if !in_callback() {
+        order::after_call();
     }
     A::note(A::code(result))
 }

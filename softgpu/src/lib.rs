@@ -21,6 +21,7 @@ pub mod exec;
 pub mod fault;
 pub mod hip;
 pub mod ptx;
+mod random;
 pub mod resolver;
 
 pub use driver::last_fault;

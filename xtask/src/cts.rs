@@ -37,6 +37,15 @@ pub struct Args {
     /// Cases at a time [default: the number of processors; 1 on a real driver]
     #[arg(long, value_name = "N")]
     jobs: Option<OsString>,
+    /// On the software GPU, let a seed decide the order of device work
+    #[arg(long, value_name = "N")]
+    order_seed: Option<OsString>,
+    /// Run every case once for each of these seeds
+    #[arg(long, value_name = "A..=B")]
+    order_seeds: Option<OsString>,
+    /// On the software GPU, turn every checker on; a case fails if one reports something
+    #[arg(long)]
+    checkers: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<()> {
@@ -77,6 +86,11 @@ fn arguments(args: Args, report: PathBuf) -> Vec<OsString> {
         pass("report", vec![report.into()]);
         pass("timeout", args.timeout.into_iter().collect());
         pass("jobs", args.jobs.into_iter().collect());
+        pass("order-seed", args.order_seed.into_iter().collect());
+        pass("order-seeds", args.order_seeds.into_iter().collect());
+        if args.checkers {
+            passed.push("--checkers".into());
+        }
     }
     passed
 }
@@ -107,6 +121,10 @@ mod tests {
             ),
             "run --backend=cuda --backend=hip --driver=soft --device=1 --filter=a/* --report=target/cts --timeout=5 \
              --jobs=3"
+        );
+        assert_eq!(
+            passed("cts --order-seeds 1..=3 --checkers"),
+            "run --report=target/cts --order-seeds=1..=3 --checkers"
         );
         assert_eq!(passed("cts --list --backend hip --jobs 3"), "list --backend=hip");
     }

@@ -42,10 +42,11 @@ pub enum How {
     Unkillable(Duration),
 }
 
-/// Runs this program with other arguments, for at most `limit`.
-pub fn call(args: &[OsString], limit: Duration) -> io::Result<Ended> {
+/// Runs this program with other arguments and some more environment variables, for at most `limit`.
+pub fn call(args: &[OsString], settings: &[(&str, String)], limit: Duration) -> io::Result<Ended> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(args)
+        .envs(settings.iter().map(|(name, value)| (name, value)))
         // Never written to: it closes when this process ends however it ends, and the child ends with it.
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -5,6 +5,7 @@
 
 mod exec;
 mod glob;
+mod instruments;
 mod isolate;
 mod junit;
 mod plan;
@@ -17,10 +18,12 @@ mod target;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use glob::Glob;
+use instruments::Instruments;
 use plan::{Plan, Wishes};
 use report::{Report, SCHEMA};
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -77,6 +80,15 @@ struct RunArgs {
     /// Cases at a time [default: the number of processors; 1 on a real driver]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
+    /// On the software GPU, let a seed decide the order of device work
+    #[arg(long, value_name = "N", conflicts_with = "order_seeds", value_parser = instruments::seeds)]
+    order_seed: Option<RangeInclusive<u64>>,
+    /// Run every case once for each of these seeds
+    #[arg(long, value_name = "A..=B", value_parser = instruments::seeds)]
+    order_seeds: Option<RangeInclusive<u64>>,
+    /// On the software GPU, turn every checker on; a case fails if one reports something
+    #[arg(long)]
+    checkers: bool,
 }
 
 #[derive(clap::Args)]
@@ -148,10 +160,15 @@ fn run_cases(args: RunArgs) -> anyhow::Result<ExitCode> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     let plan = make_plan(args.selection)?;
+    let seeds: Vec<Option<u64>> = match args.order_seed.or(args.order_seeds) {
+        Some(seeds) => seeds.map(Some).collect(),
+        None => vec![None],
+    };
     let mut report = Report { schema: SCHEMA, runs: Vec::new() };
     for run in &plan.runs {
         let jobs = args.jobs.unwrap_or_else(|| run::default_jobs(run));
-        report.runs.push(run::run(run, jobs, args.timeout));
+        let once = |with: &Instruments| run::run(run, with, jobs, args.timeout);
+        report.runs.extend(instruments::over_seeds(&seeds, args.checkers, once));
     }
     print(&table::render(&report))?;
     if let Some(folder) = &args.report {

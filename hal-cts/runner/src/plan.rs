@@ -97,7 +97,7 @@ fn probe(target: &Target) -> Result<Found, String> {
     let mut args: Vec<OsString> = vec!["probe".into()];
     args.extend(target.to_args());
     let ended =
-        isolate::call(&args, PROBE_LIMIT).map_err(|error| format!("cannot start a process: {error}"))?;
+        isolate::call(&args, &[], PROBE_LIMIT).map_err(|error| format!("cannot start a process: {error}"))?;
     match (protocol::receive(&ended.stdout), isolate::unusual_end(&ended.how)) {
         (Some(Probe::Missing(reason)), _) => Err(reason),
         (Some(Probe::Found(found)), None) => Ok(found),

@@ -1,5 +1,6 @@
 //! Runs the cases of a plan, several at a time, each in a process of its own.
 
+use crate::instruments::Instruments;
 use crate::isolate;
 use crate::plan::Run;
 use crate::protocol::Planned;
@@ -19,7 +20,8 @@ pub fn default_jobs(run: &Run) -> usize {
 }
 
 /// Runs every case of `run`, at most `jobs` at a time and each for at most `limit`.
-pub fn run(run: &Run, jobs: usize, limit: Duration) -> RunReport {
+pub fn run(run: &Run, instruments: &Instruments, jobs: usize, limit: Duration) -> RunReport {
+    let settings = instruments.settings();
     let start = Instant::now();
     let bar = progress_bar(run);
     let mut reports: Vec<Option<CaseReport>> = run.cases.iter().map(|_| None).collect();
@@ -27,14 +29,14 @@ pub fn run(run: &Run, jobs: usize, limit: Duration) -> RunReport {
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, run.cases.len().max(1)) {
-            let (next, sender) = (&next, sender.clone());
+            let (next, settings, sender) = (&next, &settings, sender.clone());
             scope.spawn(move || {
                 while let Some((index, case)) = {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     run.cases.get(index).map(|case| (index, case))
                 } {
                     // The receiver lives until every sender is gone.
-                    let _ = sender.send((index, run_case(run, case, limit)));
+                    let _ = sender.send((index, run_case(run, case, settings, limit)));
                 }
             });
         }
@@ -58,7 +60,7 @@ pub fn run(run: &Run, jobs: usize, limit: Duration) -> RunReport {
     )
 }
 
-fn run_case(run: &Run, case: &Planned, limit: Duration) -> CaseReport {
+fn run_case(run: &Run, case: &Planned, settings: &[(&str, String)], limit: Duration) -> CaseReport {
     let start = Instant::now();
     let (status, reason) = match &case.skip {
         Some(reason) => (Status::Skipped, Some(reason.clone())),
@@ -66,7 +68,7 @@ fn run_case(run: &Run, case: &Planned, limit: Duration) -> CaseReport {
             let mut args: Vec<OsString> = vec!["exec".into()];
             args.extend(run.target.to_args());
             args.push(case.id().into());
-            let failure = match isolate::call(&args, limit) {
+            let failure = match isolate::call(&args, settings, limit) {
                 Ok(ended) => isolate::failure(&ended),
                 Err(error) => Some(format!("cannot run a process for it: {error}")),
             };

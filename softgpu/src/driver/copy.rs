@@ -58,6 +58,10 @@ impl Shape {
         Self { width: len, height: 1, depth: 1, src: pitch, dst: pitch }
     }
 
+    fn bytes(&self) -> u64 {
+        self.width.saturating_mul(self.height).saturating_mul(self.depth)
+    }
+
     fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
@@ -167,6 +171,11 @@ impl Copy {
         (self.src.address(), self.dst.address(), self.shape)
     }
 
+    /// What it is, in words.
+    pub(super) fn label(&self) -> String {
+        format!("copy of {} bytes", self.shape.bytes())
+    }
+
     /// Takes the driver's own copy of a pageable source, so that the caller may change it at once.
     fn stage(&mut self) -> Result<()> {
         let Side::Pageable(source) = self.src else { return Ok(()) };
@@ -258,6 +267,11 @@ impl Fill {
     /// Address, value, bytes of an element, and the shape in bytes.
     pub fn parts(&self) -> (u64, u32, u8, Shape) {
         (self.dst.address(), self.value, self.element, self.shape)
+    }
+
+    /// What it is, in words.
+    pub(super) fn label(&self) -> String {
+        format!("fill of {} bytes", self.shape.bytes())
     }
 
     pub(super) fn freed(&self) -> Option<&Allocation> {

@@ -14,6 +14,7 @@
 //! | [`module`] | [`Module::load`](module::Module::load), [`image_text`](module::image_text), [`Function`](module::Function); [`MODULES`](module::MODULES), [`FUNCTIONS`](module::FUNCTIONS) |
 //! | [`launch`] | [`Launch::new`](launch::Launch::new), then `stream.enqueue([Op::Launch(..)])` |
 //! | [`op`] | [`Op`](op::Op): also host functions and callbacks |
+//! | [`order`], [`trace`] | a seed that decides what runs next, and what ran |
 //! | [`graph`] | [`Graph`](graph::Graph), [`GraphExec`](graph::GraphExec), [`Work`](graph::Work) |
 //! | [`capture`] | stream capture: [`begin`](capture::begin), [`end`](capture::end), and what it refuses |
 //! | [`value`] | [`Value`](value::Value): waits for and writes of values in memory |
@@ -43,8 +44,10 @@ pub mod launch;
 pub mod memory;
 pub mod module;
 pub mod op;
+pub mod order;
 pub mod pool;
 pub mod stream;
+pub mod trace;
 pub mod value;
 
 pub use error::{Error, Result, last_fault};

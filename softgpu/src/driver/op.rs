@@ -6,11 +6,13 @@ use super::error::{Error, Result};
 use super::event::Stamp;
 use super::launch::Launch;
 use super::memory::{self, Allocation};
+use super::order;
 use super::stream::{Point, Stream, as_callback};
 use super::value::Value;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// `CUhostFn` and `hipHostFn_t`.
 pub type HostFn = Option<unsafe extern "C" fn(*mut c_void)>;
@@ -85,6 +87,38 @@ impl fmt::Debug for Op {
 }
 
 impl Op {
+    /// What it is, in words.
+    pub(super) fn label(&self) -> String {
+        match self {
+            Self::Launch(launch) => format!("kernel `{}`", launch.function().kernel.name),
+            Self::Copy(copy) => copy.label(),
+            Self::Fill(fill) => fill.label(),
+            Self::Record(_) => "event record".to_owned(),
+            Self::Wait(_) => "wait for an event or a stream".to_owned(),
+            Self::Value(value) => value.label().to_owned(),
+            Self::Host(_) => "host function".to_owned(),
+            Self::Callback(_) => "stream callback".to_owned(),
+            Self::Free(allocation) => format!("free of {} bytes", allocation.len),
+        }
+    }
+
+    /// Whether it waits for something that has not happened yet.
+    pub(super) fn is_waiting(&self) -> bool {
+        match self {
+            Self::Wait(points) => !points.iter().all(Point::reached),
+            Self::Value(value) => value.is_waiting(),
+            _ => false,
+        }
+    }
+
+    /// How long it runs alone when a seed decides.
+    pub(super) fn patience(&self) -> Duration {
+        match self {
+            Self::Host(_) | Self::Callback(_) => order::HOST_PATIENCE,
+            _ => order::DEVICE_PATIENCE,
+        }
+    }
+
     /// Runs on the stream's thread. No lock is held.
     pub(super) fn run(self, stream: &Stream) {
         let context = &*stream.context;

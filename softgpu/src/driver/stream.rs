@@ -6,12 +6,14 @@ use super::device::limits;
 use super::error::{Error, Result};
 use super::handle::{Handle, Registry, fresh};
 use super::op::Op;
+use super::{order, trace};
 use parking_lot::{Condvar, Mutex};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Every stream a program made and did not destroy.
 pub static STREAMS: Registry<Stream> = Registry::new("streams");
@@ -77,6 +79,7 @@ impl Point {
         if self.reached() {
             return true;
         }
+        let _waiting = order::Waiting::on(self);
         let mut guard = self.progress.lock.lock();
         loop {
             if self.reached() {
@@ -98,6 +101,7 @@ pub(super) fn wake_waiters() {
             stream.wake();
         }
     }
+    order::stir();
 }
 
 #[derive(Default)]
@@ -106,6 +110,19 @@ struct Queue {
     issued: u64,
     has_worker: bool,
     closed: bool,
+    /// The first operation may run, though a seed decides.
+    granted: bool,
+}
+
+/// What stands first in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    /// It could run now.
+    pub ready: bool,
+    /// Waits before it were over, and were taken away.
+    pub passed: bool,
+    /// There is nothing left, and nothing runs.
+    pub empty: bool,
 }
 
 /// A stream.
@@ -241,7 +258,10 @@ impl Stream {
         queue.ops.extend(first.into_iter().chain(ops));
         queue.issued += (queue.ops.len() - before) as u64;
         self.work.notify_one();
-        Ok(Point { progress: self.progress.clone(), number: queue.issued })
+        let point = Point { progress: self.progress.clone(), number: queue.issued };
+        drop(queue);
+        order::enqueued(self);
+        Ok(point)
     }
 
     /// Makes the stream wait for a position that it never comes to.
@@ -263,10 +283,11 @@ impl Stream {
             let op = {
                 let mut queue = self.queue.lock();
                 loop {
-                    if let Some(op) = queue.ops.pop_front() {
+                    let may = queue.granted || !order::is_active();
+                    if may && let Some(op) = queue.ops.pop_front() {
                         break op;
                     }
-                    if queue.closed {
+                    if queue.closed && queue.ops.is_empty() {
                         drop(queue);
                         self.leave_context();
                         return;
@@ -274,10 +295,57 @@ impl Stream {
                     self.work.wait(&mut queue);
                 }
             };
+            if !order::is_active() {
+                trace::line(|| format!("stream {:#x}: {}", self.handle, op.label()));
+            }
             op.run(&self);
+            self.queue.lock().granted = false;
             self.progress.done.fetch_add(1, Ordering::Release);
             self.progress.wake();
+            order::finished(self.handle);
         }
+    }
+
+    /// What stands first, after waits that are over.
+    pub(super) fn head(&self) -> Head {
+        let mut queue = self.queue.lock();
+        let mut passed = false;
+        if queue.granted {
+            return Head { ready: false, passed, empty: false };
+        }
+        while let Some(op) = queue.ops.front() {
+            if op.is_waiting() && self.context.check().is_ok() {
+                return Head { ready: false, passed, empty: false };
+            }
+            if !matches!(op, Op::Wait(_)) {
+                break;
+            }
+            queue.ops.pop_front();
+            self.progress.done.fetch_add(1, Ordering::Release);
+            self.progress.wake();
+            passed = true;
+        }
+        let empty = queue.ops.is_empty();
+        if empty && queue.closed {
+            self.work.notify_one();
+        }
+        Head { ready: !empty, passed, empty }
+    }
+
+    /// Lets the first operation run; says what it is and for how long it may run alone.
+    pub(super) fn grant(&self) -> Option<(String, Duration)> {
+        let mut queue = self.queue.lock();
+        let op = queue.ops.front()?;
+        let granted = (op.label(), op.patience());
+        queue.granted = true;
+        self.work.notify_one();
+        Some(granted)
+    }
+
+    /// Makes the worker look at its queue again.
+    pub(super) fn call_worker(&self) {
+        let _gap = self.queue.lock();
+        self.work.notify_one();
     }
 
     /// The position after everything issued so far.

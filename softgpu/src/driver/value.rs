@@ -80,6 +80,16 @@ impl Value {
         }
     }
 
+    /// What it is, in words.
+    pub(super) fn label(&self) -> &'static str {
+        if self.until.is_some() { "wait for a value" } else { "write of a value" }
+    }
+
+    /// Whether it waits for a value that is not there yet. A wait for memory that is gone is over.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.freed().is_none() && self.until.is_some_and(|until| !self.holds(until))
+    }
+
     fn store(&self) {
         let at = self.allocation.at(self.offset);
         if self.is_64 {

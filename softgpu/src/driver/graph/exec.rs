@@ -8,6 +8,7 @@ use crate::driver::handle::{Handle, Registry};
 use crate::driver::op::Op;
 use crate::driver::stream::{Point, Stream};
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Every live executable graph.
@@ -161,8 +162,25 @@ impl Plan {
         memory
     }
 
+    /// The order of a launch: always the same, unless a seed decides.
+    fn launch_order(&self) -> Cow<'_, [usize]> {
+        if !crate::driver::order::is_active() {
+            return Cow::Borrowed(&self.order);
+        }
+        let mut left = self.order.clone();
+        let mut order: Vec<usize> = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            let is_ready = |at: &usize| self.nodes[*at].after.iter().all(|before| order.contains(before));
+            let ready: Vec<usize> = (0..left.len()).filter(|place| is_ready(&left[*place])).collect();
+            // There is always one: the plan has no circles.
+            let Some(place) = ready.get(crate::driver::order::choose(ready.len())) else { break };
+            order.push(left.remove(*place));
+        }
+        Cow::Owned(order)
+    }
+
     fn flatten(&self, ops: &mut Vec<Op>, records: &mut Vec<(Arc<Event>, Arc<Stamp>)>) {
-        for node in self.order.iter().map(|at| &self.nodes[*at]).filter(|node| node.enabled) {
+        for node in self.launch_order().iter().map(|at| &self.nodes[*at]).filter(|node| node.enabled) {
             match &node.work {
                 Work::Empty | Work::Allocate(_) | Work::Free(_) => {}
                 Work::Launch(launch) => ops.push(Op::Launch(launch.clone())),
