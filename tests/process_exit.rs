@@ -1,6 +1,8 @@
 //! A program may end at any time, whatever its devices are doing: it returns from `main`, or calls `exit`, and is gone
 //! within reason, with its own exit code. The scenarios are programs of their own: this one, run again.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test, which clippy knows only by its harness")]
+
 #[cfg(all(feature = "cuda", feature = "hip", feature = "soft"))]
 mod all {
     use hal::{

@@ -10,10 +10,12 @@ use crate::{graph, memory, module};
 use hal_core::{DeviceInfo, Error, ErrorKind, ExecutableFormat, MemoryKind, QueuePriority, Result};
 use hal_utils::native::{
     Allocation, FunctionInfo, Graph, GraphExec, GraphNode, Handle, LaunchShape, Native, NodeWork, Progress,
+    is_teardown,
 };
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 hal_utils::native_handle! {
     /// A stream.
@@ -35,6 +37,8 @@ pub struct CudaDevice {
     info: DeviceInfo,
     device: CUdevice,
     context: Context,
+    /// The driver is being torn down, and the context with it.
+    gone: AtomicBool,
 }
 
 impl CudaDevice {
@@ -43,11 +47,15 @@ impl CudaDevice {
         // SAFETY: writes one handle.
         unsafe { call!(symbols, cuDevicePrimaryCtxRetain(&mut context, device)) }?;
         // From here on dropping it releases the context.
-        let mut device = CudaDevice { symbols, info, device, context: Context(context) };
-        device.enter()?;
+        let mut device =
+            CudaDevice { symbols, info, device, context: Context(context), gone: AtomicBool::new(false) };
+        device.enter().inspect_err(|error| device.heed(error))?;
         let [mut least, mut greatest] = [0, 0];
         // SAFETY: writes two numbers; a context is current.
         let asked = unsafe { call!(device.symbols, cuCtxGetStreamPriorityRange(&mut least, &mut greatest)) };
+        if let Err(error) = &asked {
+            device.heed(error);
+        }
         device.leave(());
         asked?;
         device.info.limits.stream_priorities = [least, greatest];
@@ -55,8 +63,20 @@ impl CudaDevice {
     }
 }
 
+impl CudaDevice {
+    /// Before there is anybody else to do so.
+    fn heed(&self, error: &Error) {
+        if error.native().is_some_and(|native| is_teardown(native.code)) {
+            self.set_gone();
+        }
+    }
+}
+
 impl Drop for CudaDevice {
     fn drop(&mut self) {
+        if self.gone.load(Ordering::Acquire) {
+            return;
+        }
         // The driver may be gone already when the process ends; then so is the context.
         // SAFETY: retained once in `open`.
         let _ = unsafe { (self.symbols.cuDevicePrimaryCtxRelease)(self.device) };
@@ -86,7 +106,14 @@ unsafe impl Native for CudaDevice {
         unsafe { call!(self.symbols, cuCtxPushCurrent(self.context.0)) }
     }
 
+    fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
     fn leave(&self, (): ()) {
+        if self.gone.load(Ordering::Acquire) {
+            return;
+        }
         let mut popped = ptr::null_mut();
         // SAFETY: pops what `enter` pushed.
         let _ = unsafe { (self.symbols.cuCtxPopCurrent)(&mut popped) };

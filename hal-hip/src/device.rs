@@ -11,10 +11,12 @@ use crate::{graph, info, memory, module};
 use hal_core::{DeviceInfo, Error, ErrorKind, ExecutableFormat, MemoryKind, QueuePriority, Result};
 use hal_utils::native::{
     Allocation, FunctionInfo, Graph, GraphExec, GraphNode, Handle, LaunchShape, Native, NodeWork, Progress,
+    is_teardown,
 };
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 hal_utils::native_handle! {
     /// A stream.
@@ -37,6 +39,8 @@ pub struct HipDevice {
     device: hipDevice_t,
     /// Other libraries may want it; the runtime itself goes by devices.
     context: Context,
+    /// The driver is being torn down, and the context with it.
+    gone: AtomicBool,
 }
 
 impl HipDevice {
@@ -45,12 +49,16 @@ impl HipDevice {
         // SAFETY: writes one handle.
         unsafe { call!(symbols, hipDevicePrimaryCtxRetain(&mut context, device)) }?;
         // From here on dropping it releases the context.
-        let mut device = HipDevice { symbols, info, device, context: Context(context) };
-        let previous = device.enter()?;
+        let mut device =
+            HipDevice { symbols, info, device, context: Context(context), gone: AtomicBool::new(false) };
+        let previous = device.enter().inspect_err(|error| device.heed(error))?;
         let [mut least, mut greatest] = [0, 0];
         // SAFETY: writes two numbers; the device is current.
         let asked =
             unsafe { call!(device.symbols, hipDeviceGetStreamPriorityRange(&mut least, &mut greatest)) };
+        if let Err(error) = &asked {
+            device.heed(error);
+        }
         device.leave(previous);
         asked?;
         device.info.limits.stream_priorities = [least, greatest];
@@ -58,8 +66,20 @@ impl HipDevice {
     }
 }
 
+impl HipDevice {
+    /// Before there is anybody else to do so.
+    fn heed(&self, error: &Error) {
+        if error.native().is_some_and(|native| is_teardown(native.code)) {
+            self.set_gone();
+        }
+    }
+}
+
 impl Drop for HipDevice {
     fn drop(&mut self) {
+        if self.gone.load(Ordering::Acquire) {
+            return;
+        }
         // The runtime may be gone already when the process ends; then so is the context.
         // SAFETY: retained once in `open`.
         let _ = unsafe { (self.symbols.hipDevicePrimaryCtxRelease)(self.device) };
@@ -95,7 +115,14 @@ unsafe impl Native for HipDevice {
         Ok(previous)
     }
 
+    fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
     fn leave(&self, previous: c_int) {
+        if self.gone.load(Ordering::Acquire) {
+            return;
+        }
         if previous != self.device {
             // SAFETY: was current before, so it exists.
             let _ = unsafe { (self.symbols.hipSetDevice)(previous) };

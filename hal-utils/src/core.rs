@@ -139,6 +139,7 @@ impl<N: Native> Core<N> {
         }
         if error.native().is_some_and(|native| is_teardown(native.code)) {
             self.gone.store(true, Ordering::Release);
+            self.native.set_gone();
         }
     }
 

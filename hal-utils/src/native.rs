@@ -216,6 +216,10 @@ pub unsafe trait Native: Send + Sync + Debug + 'static {
     /// Puts back what was current. Cannot fail: a driver that refuses is past helping here, and the next call says so.
     fn leave(&self, previous: Self::Previous);
 
+    /// The driver is being torn down: it is not to be called again, neither by [`leave`](Native::leave) nor as this is
+    /// dropped.
+    fn set_gone(&self) {}
+
     /// A stream that does not synchronise with the default stream.
     ///
     /// # Safety
