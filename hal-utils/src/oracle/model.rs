@@ -3,7 +3,7 @@
 //! Where timing may decide, the answer is the set of what is allowed: a semaphore that several signal may fail before or
 //! after somebody finds it reached. Programs where timing decides whether something ever ends are given up.
 
-use super::program::{FAILING_LATER, Op, Point, Program};
+use super::program::{FAILING_LATER, LOST, Op, Point, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why something failed, as far as an error tells.
@@ -18,7 +18,7 @@ pub(super) struct Cause {
 pub(super) enum What {
     /// The host failed a semaphore, in this operation.
     Host(u32),
-    /// A command failed with this status.
+    /// A command failed with this status, or every call of a lost device.
     Native(i64),
     /// The device was closed.
     Cancelled,
@@ -49,12 +49,13 @@ struct Actor {
 pub(super) struct Model {
     semaphores: Vec<u64>,
     actors: Vec<Actor>,
-    /// What the host did to semaphores: when, which, and the value it signalled or the operation that failed it.
-    host: Vec<(usize, usize, Result<u64, u32>)>,
+    /// What was done to semaphores from outside: when, to which, and the value it was signalled or why it failed.
+    host: Vec<(usize, usize, Result<u64, What>)>,
     pub(super) outcomes: BTreeMap<u32, Outcomes>,
     /// Ended before some device was closed, so that nothing later matters.
     final_: BTreeSet<u32>,
-    cancelled: BTreeSet<u32>,
+    /// Submissions that ended with their device, and how.
+    ended_by_device: BTreeMap<u32, What>,
     closed: BTreeSet<usize>,
     /// For each closing of an open device, how many submissions each device has ended just before.
     pub(super) ended: Vec<Vec<u64>>,
@@ -77,16 +78,33 @@ impl Model {
                 }
                 Op::DropQueue(_) => {}
                 Op::Signal(point) => model.host.push((at, point.semaphore, Ok(point.value))),
-                Op::Fail { id, semaphore } => model.host.push((at, semaphore, Err(id))),
+                Op::Fail { id, semaphore } => model.host.push((at, semaphore, Err(What::Host(id)))),
                 Op::Watch { id, wait } => model.actors.push(actor(id, vec![wait], vec![])),
                 Op::Relay { id, wait, then } => model.actors.push(actor(id, vec![wait], vec![then])),
-                Op::Close(device) => model.close(device, program.devices)?,
+                Op::Close(device) => model.close(device, program.devices, What::Cancelled, |_| {})?,
+                Op::Lose(device) => {
+                    let lost = What::Native(LOST);
+                    // With it go the semaphores that it made.
+                    model.close(device, program.devices, lost, |model| {
+                        let made = (device..model.semaphores.len()).step_by(program.devices);
+                        model.host.extend(made.map(|semaphore| (at, semaphore, Err(lost))));
+                    })?;
+                }
             }
         }
+        // Every device may have been closed long before the end.
+        model.settle()?;
         Some(model)
     }
 
-    fn close(&mut self, device: usize, devices: usize) -> Option<()> {
+    /// `end` comes once everything has settled, and before the open submissions end like this.
+    fn close(
+        &mut self,
+        device: usize,
+        devices: usize,
+        like: What,
+        end: impl FnOnce(&mut Self),
+    ) -> Option<()> {
         if !self.closed.insert(device) {
             return Some(());
         }
@@ -99,7 +117,8 @@ impl Model {
         let open = self.actors.iter().filter(|actor| actor.device == Some(device));
         let open: Vec<u32> = open.map(|actor| actor.id).filter(|id| self.outcomes[id].open).collect();
         self.final_.extend(self.outcomes.iter().filter(|(_, outcomes)| !outcomes.open).map(|(id, _)| id));
-        self.cancelled.extend(open);
+        self.ended_by_device.extend(open.into_iter().map(|id| (id, like)));
+        end(self);
         self.settle()?;
         self.final_.extend(self.outcomes.iter().filter(|(_, outcomes)| !outcomes.open).map(|(id, _)| id));
         Some(())
@@ -143,8 +162,8 @@ impl Model {
             errors.insert(Cause { what: What::Native(code), origin: None });
             ok = false;
         }
-        if self.cancelled.contains(&actor.id) {
-            errors.insert(Cause { what: What::Cancelled, origin: None });
+        if let Some(&what) = self.ended_by_device.get(&actor.id) {
+            errors.insert(Cause { what, origin: None });
             (ok, open) = (false, false);
         }
         if actor.device.is_some() {
@@ -192,8 +211,8 @@ impl Model {
         }
         match outcome {
             Ok(ok) => Outcomes { ok, open: !ok, errors: BTreeSet::new() },
-            Err(id) => {
-                let cause = Cause { what: What::Host(id), origin: None };
+            Err(what) => {
+                let cause = Cause { what, origin: None };
                 Outcomes { ok: false, open: false, errors: [cause].into() }
             }
         }
@@ -207,8 +226,8 @@ impl Model {
     }
 
     fn failures(&self, semaphore: usize) -> BTreeSet<Cause> {
-        let of = |(_, which, what): &(usize, usize, Result<u64, u32>)| match what {
-            Err(id) if *which == semaphore => Some(Cause { what: What::Host(*id), origin: None }),
+        let of = |(_, which, what): &(usize, usize, Result<u64, What>)| match what {
+            Err(what) if *which == semaphore => Some(Cause { what: *what, origin: None }),
             _ => None,
         };
         let signallers = self.signallers(semaphore).into_iter();

@@ -8,6 +8,9 @@ const REFUSED: [i64; 3] = [999, 2, 1];
 /// Statuses of commands that the driver takes and that fail as they run.
 pub(super) const FAILING_LATER: [i64; 2] = [998, 720];
 
+/// The status of every call once the device is lost.
+pub(super) const LOST: i64 = 719;
+
 #[derive(Clone)]
 pub(super) struct Program {
     pub(super) seed: u64,
@@ -44,6 +47,8 @@ pub(super) enum Op {
     },
     /// Once what must end has ended.
     Close(usize),
+    /// The driver loses the device, once what must end has ended; then it is closed.
+    Lose(usize),
 }
 
 #[derive(Clone)]
@@ -143,6 +148,7 @@ impl Generator {
             18..20 => Op::Watch { id: self.id(), wait: self.wait() },
             20 => self.relay(),
             21 if devices > 1 && self.random.one_in(4) => Op::Close(1),
+            22 if self.random.one_in(6) => Op::Lose(self.random.below(devices as u64) as usize),
             _ => Op::Submit(self.submit()),
         }
     }
@@ -249,6 +255,7 @@ impl fmt::Debug for Op {
             Op::Watch { id, wait } => write!(f, "x{id}: watch {wait:?}"),
             Op::Relay { id, wait, then } => write!(f, "x{id}: when {wait:?}, signal {then:?}"),
             Op::Close(device) => write!(f, "settle, close d{device}"),
+            Op::Lose(device) => write!(f, "settle, lose d{device}, close it"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs a program on real queues over the mock, and compares with the model.
 
 use super::model::{Cause, Model, Outcomes, What};
-use super::program::{FAILING_LATER, Op, Point, Program, Submit};
+use super::program::{FAILING_LATER, LOST, Op, Point, Program, Submit};
 use crate::mock::{self, Control, Pace, Timing};
 use crate::native::status_kind;
 use hal_core::{
@@ -25,6 +25,7 @@ struct Run<'a> {
     semaphores: Vec<Arc<dyn Semaphore>>,
     told: Told,
     closings: usize,
+    lost: BTreeSet<usize>,
     patience: Duration,
 }
 
@@ -67,6 +68,7 @@ impl<'a> Run<'a> {
             semaphores,
             told: Told::default(),
             closings: 0,
+            lost: BTreeSet::new(),
             patience,
         }
     }
@@ -82,7 +84,8 @@ impl<'a> Run<'a> {
             }
             Op::Watch { id, wait } => self.on_reached(*id, *wait, None),
             Op::Relay { id, wait, then } => self.on_reached(*id, *wait, Some(*then)),
-            Op::Close(device) => self.close(*device, hasty)?,
+            Op::Close(device) => self.close(*device, hasty, None)?,
+            Op::Lose(device) => self.close(*device, false, Some(LOST))?,
         }
         Ok(())
     }
@@ -133,7 +136,8 @@ impl<'a> Run<'a> {
         self.semaphores[wait.semaphore].on_reached(wait.value, Box::new(callback));
     }
 
-    fn close(&mut self, index: usize, hasty: bool) -> Result<(), String> {
+    /// With a status, the driver loses the device first.
+    fn close(&mut self, index: usize, hasty: bool, lost: Option<i64>) -> Result<(), String> {
         if self.devices[index].is_none() {
             return Ok(());
         }
@@ -143,6 +147,17 @@ impl<'a> Run<'a> {
         self.closings += 1;
         self.queues.retain(|queue, _| self.program.device_of(*queue) != index);
         let device = self.devices[index].take();
+        if let (Some(code), Some(device)) = (lost, &device) {
+            self.controls[index].lose(code);
+            self.lost.insert(index);
+            // Whoever calls the driver next finds out.
+            if device.allocate_buffer(&BufferParams::device_local(64)).is_ok() {
+                return Err(format!("d{index} is lost, and has allocated a buffer"));
+            }
+            device
+                .wait_idle(Deadline::after(self.patience))
+                .map_err(|error| format!("lost d{index}: {error}"))?;
+        }
         drop(device);
         Ok(())
     }
@@ -168,9 +183,10 @@ impl<'a> Run<'a> {
     }
 
     fn check(&self) -> Result<(), String> {
-        for control in &self.controls {
+        for (index, control) in self.controls.iter().enumerate() {
             let (violations, left) = (control.violations(), control.census());
-            if !violations.is_empty() || left.total() > 0 {
+            // A lost device takes nothing back.
+            if !violations.is_empty() || left.total() > 0 && !self.lost.contains(&index) {
                 return Err(format!("{violations:?}, left behind: {left:?}"));
             }
         }
