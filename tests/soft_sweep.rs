@@ -1,6 +1,7 @@
 //! The fault sweep of `hal-utils`, in small, through the software GPU's own rules and both backends: whichever call of the
 //! driver fails, every wait ends, every failure says which call it was, and the next device works.
 
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
 #![cfg(all(feature = "cuda", feature = "hip", feature = "soft"))]
 
 use hal::{
