@@ -9,6 +9,7 @@
 use crate::driver::stream::in_callback;
 use crate::driver::{Error, Result, order};
 use crate::fault::{self, Hook};
+use crate::fork;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,6 +52,10 @@ pub trait Abi {
 
 /// Runs the body of an entry point: fault rules first, then the guards.
 pub fn enter<A: Abi>(entry: &Entry, body: impl FnOnce() -> Result<()>) -> i32 {
+    // Before anything that takes a lock: in a child, whoever held it is gone.
+    if fork::happened() {
+        return fork::ANSWER;
+    }
     let hook = fault::hook(entry);
     if let Some(Hook::Return(code)) = hook {
         return A::note(code);
@@ -60,6 +65,7 @@ pub fn enter<A: Abi>(entry: &Entry, body: impl FnOnce() -> Result<()>) -> i32 {
     } else if in_callback() {
         Err(Error::NOT_PERMITTED)
     } else if A::is_ready() {
+        fork::watch();
         guarded(body)
     } else {
         Err(Error::NOT_INITIALIZED)
@@ -204,6 +210,9 @@ impl Out<c_char> {
     }
 }
 
+/// No call has a use for longer lists; a longer one is a wrong length, and memory for it may not exist.
+const MOST_LISTED: usize = 1 << 24;
+
 impl<T: Copy> In<T> {
     /// Reads the argument.
     pub fn get(self) -> Result<T> {
@@ -219,7 +228,7 @@ impl<T: Copy> In<T> {
         if len == 0 {
             return Ok(Vec::new());
         }
-        if self.0.is_null() {
+        if self.0.is_null() || len > MOST_LISTED {
             return Err(Error::INVALID_VALUE);
         }
         // SAFETY: not null, so valid for as many elements as the caller says in the argument beside it.

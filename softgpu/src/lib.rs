@@ -19,6 +19,7 @@ pub mod cuda;
 pub mod driver;
 pub mod exec;
 pub mod fault;
+mod fork;
 pub mod hip;
 pub mod ptx;
 mod random;

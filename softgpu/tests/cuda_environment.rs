@@ -85,3 +85,23 @@ fn rules_from_the_environment() {
         assert_eq!(cu!(cuInit(0 => u32)), 0);
     }
 }
+
+#[test]
+fn streams_on_one_hardware_queue_hold_each_other_up() {
+    let test = "streams_on_one_hardware_queue_hold_each_other_up";
+    if !with(test, &[("SOFTGPU_HW_QUEUES", "2")]) {
+        return;
+    }
+    let _context = Context::new();
+    // In turns: the first and the third share a queue, the second has the other.
+    let (first, second, third, gate) = (stream(1), stream(1), stream(1), Gate::default());
+    gate.block(first);
+    let address = alloc(8);
+    assert_eq!(cu!(cuMemsetD32Async(address => u64, 1 => u32, 1 => usize, second => u64)), 0);
+    assert_eq!(cu!(cuMemsetD32Async(address + 4 => u64, 1 => u32, 1 => usize, third => u64)), 0);
+    assert_eq!(cu!(cuStreamSynchronize(second => u64)), 0);
+    // Nothing in the program makes it wait.
+    assert_eq!(cu!(cuStreamQuery(third => u64)), 600);
+    gate.open();
+    assert_eq!(cu!(cuStreamSynchronize(third => u64)), 0);
+}

@@ -4,7 +4,7 @@ use super::Cuda;
 use crate::abi::{Entry, In, Out, Text, entries};
 use crate::driver::config::config;
 use crate::driver::{Error, Result};
-use crate::fault;
+use crate::{fault, fork};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -47,6 +47,7 @@ entries! { Cuda;
         if config().devices == 0 {
             return Err(Error::NO_DEVICE);
         }
+        fork::watch();
         DONE.store(true, Ordering::Release);
         Ok(())
     }

@@ -13,6 +13,8 @@ pub struct Config {
     pub cuda_version: i32,
     /// `SOFTGPU_HIP_VERSION`: what `hipDriverGetVersion` and `hipRuntimeGetVersion` report.
     pub hip_version: i32,
+    /// `SOFTGPU_HW_QUEUES`: how many hardware queues the streams of a device share; 0 gives every stream its own.
+    pub hardware_queues: u64,
 }
 
 /// The most devices a process may ask for: peer masks are 64 bits wide.
@@ -26,6 +28,7 @@ pub fn config() -> &'static Config {
         memory: number("SOFTGPU_MEMORY", 4 << 30),
         cuda_version: version("SOFTGPU_CUDA_VERSION", 12_080),
         hip_version: version("SOFTGPU_HIP_VERSION", 60_342_134),
+        hardware_queues: number("SOFTGPU_HW_QUEUES", 0),
     })
 }
 

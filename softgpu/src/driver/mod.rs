@@ -40,6 +40,7 @@ pub mod error;
 pub mod event;
 pub mod graph;
 pub mod handle;
+mod hardware;
 pub mod launch;
 pub mod memory;
 pub mod module;

@@ -5,6 +5,7 @@ use super::context::{CONTEXTS, Context};
 use super::device::limits;
 use super::error::{Error, Result};
 use super::handle::{Handle, Registry, fresh};
+use super::hardware::{self, Issue};
 use super::op::Op;
 use super::{order, trace};
 use parking_lot::{Condvar, Mutex};
@@ -140,6 +141,8 @@ pub struct Stream {
     /// What `lend_list` lent.
     lent: Mutex<Vec<Handle>>,
     is_null: bool,
+    /// The hardware queue that it shares with others.
+    hardware: Option<u64>,
     queue: Mutex<Queue>,
     work: Condvar,
     progress: Arc<Progress>,
@@ -193,6 +196,7 @@ impl Stream {
             is_null,
             capture: Mutex::new(None),
             lent: Mutex::default(),
+            hardware: hardware::assign(),
             queue: Mutex::default(),
             work: Condvar::new(),
             progress: Arc::default(),
@@ -246,6 +250,15 @@ impl Stream {
     }
 
     fn push(self: &Arc<Self>, first: Option<Op>, ops: impl IntoIterator<Item = Op>) -> Result<Point> {
+        let Some(shared) = self.hardware else { return self.push_own(first, ops) };
+        let issue = Issue::on(self.context.device, shared);
+        let first = issue.before().into_iter().chain(first);
+        let point = self.push_own(None, first.chain(ops))?;
+        issue.done(point.clone());
+        Ok(point)
+    }
+
+    fn push_own(self: &Arc<Self>, first: Option<Op>, ops: impl IntoIterator<Item = Op>) -> Result<Point> {
         let mut queue = self.queue.lock();
         if queue.closed {
             return Err(Error::INVALID_HANDLE);

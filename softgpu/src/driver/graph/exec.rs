@@ -26,6 +26,8 @@ const FLAGS: u64 = 15;
 pub enum Instantiate {
     /// It was.
     Success = 0,
+    /// Flags that exclude one another.
+    InvalidFlags = 1,
     /// The edges form a circle.
     InvalidStructure = 2,
     /// A node or a flag that is not supported.
@@ -256,7 +258,10 @@ pub struct GraphExec {
 impl Graph {
     /// Makes an executable of the graph as it is now.
     pub fn instantiate(&self, flags: u64) -> std::result::Result<Arc<GraphExec>, Instantiate> {
-        if flags & (!FLAGS | DEVICE_LAUNCH) != 0 {
+        if flags & !FLAGS != 0 || flags & AUTO_FREE != 0 && flags & DEVICE_LAUNCH != 0 {
+            return Err(Instantiate::InvalidFlags);
+        }
+        if flags & DEVICE_LAUNCH != 0 {
             return Err(Instantiate::NotSupported);
         }
         let plan = Plan::of(self).ok_or(Instantiate::InvalidStructure)?;
