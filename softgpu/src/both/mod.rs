@@ -4,3 +4,4 @@
 pub(crate) mod capture;
 pub(crate) mod graph;
 pub(crate) mod pool;
+pub(crate) mod virtual_memory;

@@ -51,8 +51,10 @@ pub(super) fn of_device(attribute: i32, device: &Device) -> Result<i32> {
         90 => 0,
         // Registered memory has the host's address.
         91 => 1,
-        // No stream memory operations, no cooperative launch, no virtual memory management.
-        92..=96 | 98 | 102..=105 | 122 | 123 => 0,
+        // Stream memory operations, virtual memory management with file descriptors.
+        92..=94 | 102 | 103 | 122 | 123 => 1,
+        // No cooperative launch.
+        95 | 96 | 98 | 104 | 105 => 0,
         97 => limits::SHARED_OPTIN as i32,
         99 => 1,
         106 => limits::BLOCKS_PER_MULTIPROCESSOR as i32,

@@ -18,6 +18,7 @@ mod node;
 mod pointer;
 mod pool;
 mod stream;
+mod virtual_memory;
 
 use crate::abi::{Abi, Entry};
 use crate::driver::stream::{STREAMS, Stream};
@@ -54,6 +55,7 @@ pub fn tables() -> &'static [&'static [Entry]] {
         pointer::ENTRIES,
         copy::ENTRIES,
         pool::ENTRIES,
+        virtual_memory::ENTRIES,
         stream::ENTRIES,
         event::ENTRIES,
         capture::ENTRIES,

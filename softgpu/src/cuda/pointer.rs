@@ -15,7 +15,7 @@ fn write(allocation: &Arc<Allocation>, address: u64, attribute: i32, data: Out<c
         1 => data.cast::<u64>().set(allocation.context),
         2 => data.cast::<u32>().set(match allocation.kind {
             Kind::Pinned | Kind::Registered => MEMORYTYPE_HOST,
-            Kind::Device | Kind::Global | Kind::Managed => MEMORYTYPE_DEVICE,
+            Kind::Device | Kind::Global | Kind::Managed | Kind::Mapped => MEMORYTYPE_DEVICE,
         }),
         3 => data.cast::<u64>().set(address),
         4 if allocation.kind.is_host() => data.cast::<u64>().set(address),

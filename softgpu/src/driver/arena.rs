@@ -92,6 +92,19 @@ impl Arena {
         Ok((self.base + offset, host))
     }
 
+    /// Takes addresses without memory. They do not come back.
+    pub fn reserve_range(&mut self, len: u64, align: u64) -> Result<u64> {
+        let start =
+            (self.base + self.used).checked_next_multiple_of(align).ok_or(Error::OUT_OF_MEMORY)? - self.base;
+        let end =
+            start.checked_add(len).and_then(|end| end.checked_add(GUARD)).ok_or(Error::OUT_OF_MEMORY)?;
+        if end > self.size {
+            return Err(Error::OUT_OF_MEMORY);
+        }
+        self.used = end.next_multiple_of(ALIGN).min(self.size);
+        Ok(self.base + start)
+    }
+
     /// Gives a range back. The bytes stay accessible, so a kernel that still runs meets paint and not a signal.
     pub fn release(&mut self, address: u64, len: u64) {
         let Some(span) = span_of(len) else { return };

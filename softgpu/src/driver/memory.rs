@@ -4,6 +4,7 @@ use super::arena::Arena;
 use super::device::{Device, device};
 use super::error::{Error, Result};
 use super::handle::Handle;
+use super::virtual_memory::Physical;
 use crate::exec;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, VecDeque};
@@ -23,6 +24,8 @@ pub enum Kind {
     Registered,
     /// Managed memory; one address for host and device.
     Managed,
+    /// Physical memory mapped at a reserved address.
+    Mapped,
 }
 
 impl Kind {
@@ -54,6 +57,8 @@ pub struct Allocation {
     /// Whether kernels may write it.
     pub writable: bool,
     host: *mut u8,
+    /// What the bytes belong to, where it is not the allocation.
+    owner: Option<Arc<Physical>>,
     /// A stream-ordered free was issued: the program may not name it again, though the stream has not got there yet.
     freeing: AtomicBool,
     freed: AtomicBool,
@@ -73,6 +78,11 @@ impl Allocation {
     /// Whether it was freed in the meantime.
     pub fn is_freed(&self) -> bool {
         self.freed.load(Ordering::Acquire)
+    }
+
+    /// The physical memory behind it, if it is mapped.
+    pub fn physical(&self) -> Option<&Arc<Physical>> {
+        self.owner.as_ref()
     }
 
     /// The device that owns it.
@@ -141,10 +151,10 @@ pub fn allocate(request: Request) -> Result<Arc<Allocation>> {
     let placed = match request.kind {
         Kind::Device | Kind::Global => with_arena(|arena| arena.allocate(request.len)),
         Kind::Pinned | Kind::Managed => host_pages(request.len).map(|host| (host as u64, host)),
-        Kind::Registered => Err(Error::INVALID_VALUE),
+        Kind::Registered | Kind::Mapped => Err(Error::INVALID_VALUE),
     };
     match placed {
-        Ok((start, host)) => Ok(enter(request, start, host)),
+        Ok((start, host)) => Ok(enter(request, start, host, None)),
         Err(error) => {
             if limited {
                 device(request.device)?.give(request.len);
@@ -168,10 +178,20 @@ pub unsafe fn register(host: *mut u8, request: Request) -> Result<Arc<Allocation
     if taken {
         return Err(Error::HOST_MEMORY_ALREADY_REGISTERED);
     }
-    Ok(enter(request, start, host))
+    Ok(enter(request, start, host, None))
 }
 
-fn enter(request: Request, start: u64, host: *mut u8) -> Arc<Allocation> {
+/// Shows bytes of `owner` at a reserved address.
+pub(super) fn show(request: Request, start: u64, host: *mut u8, owner: Arc<Physical>) -> Arc<Allocation> {
+    enter(request, start, host, Some(owner))
+}
+
+/// Reserves device addresses without memory.
+pub(super) fn reserve(len: u64, align: u64) -> Result<u64> {
+    with_arena(|arena| arena.reserve_range(len, align))
+}
+
+fn enter(request: Request, start: u64, host: *mut u8, owner: Option<Arc<Physical>>) -> Arc<Allocation> {
     let Request { len, kind, device, context, flags, pool, writable } = request;
     let allocation = Arc::new(Allocation {
         id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -184,6 +204,7 @@ fn enter(request: Request, start: u64, host: *mut u8) -> Arc<Allocation> {
         pool,
         writable,
         host,
+        owner,
         freeing: AtomicBool::new(false),
         freed: AtomicBool::new(false),
     });
@@ -207,7 +228,7 @@ pub fn release(allocation: &Arc<Allocation>) {
     let (limited, in_arena) = match allocation.kind {
         Kind::Device | Kind::Global => (true, true),
         Kind::Managed => (true, false),
-        Kind::Pinned | Kind::Registered => (false, false),
+        Kind::Pinned | Kind::Registered | Kind::Mapped => (false, false),
     };
     if in_arena && let Some(arena) = ARENA.lock().as_mut() {
         arena.release(allocation.start, allocation.len);

@@ -18,6 +18,7 @@
 //! | [`graph`] | [`Graph`](graph::Graph), [`GraphExec`](graph::GraphExec), [`Work`](graph::Work) |
 //! | [`capture`] | stream capture: [`begin`](capture::begin), [`end`](capture::end), and what it refuses |
 //! | [`value`] | [`Value`](value::Value): waits for and writes of values in memory |
+//! | [`virtual_memory`] | reserved addresses, [`Physical`](virtual_memory::Physical) memory, mappings |
 //! | [`handle`] | [`Handle`](handle::Handle) and [`Registry`](handle::Registry): every object a program holds is looked up, never dereferenced |
 //!
 //! An ABI layer converts arguments, calls one function here, and converts the answer. Everything here may be called
@@ -50,6 +51,7 @@ pub mod pool;
 pub mod stream;
 pub mod trace;
 pub mod value;
+pub mod virtual_memory;
 
 pub use error::{Error, Result, last_fault};
 
@@ -64,6 +66,7 @@ pub fn live_handles() -> Vec<(&'static str, usize)> {
         module::MODULES.census(),
         graph::GRAPHS.census(),
         graph::EXECS.census(),
+        virtual_memory::PHYSICAL.census(),
         (pools, made.saturating_sub(defaults)),
         ("allocations", memory::live().iter().filter(|a| a.kind != memory::Kind::Global).count()),
     ];

@@ -48,6 +48,8 @@ pub(super) fn of_device(attribute: i32, device: &Device) -> Result<i32> {
         74 => limits::SHARED as i32,
         75 => limits::SHARED_OPTIN as i32,
         76 | 10002 => SHARED_OF_MULTIPROCESSOR,
+        // Virtual memory management, waits for values.
+        89 | 10013 => 1,
         // Double precision runs at half speed.
         77 => 2,
         // Priorities, unified addresses, pools, host registration.
@@ -57,8 +59,8 @@ pub(super) fn of_device(attribute: i32, device: &Device) -> Result<i32> {
         83 => limits::CONSTANT as i32,
         84 => i32::try_from(device.memory).unwrap_or(i32::MAX),
         87 => limits::WARP as i32,
-        // Everything else there is says no: textures, cooperative launch, pageable memory, virtual memory management,
-        // stream memory operations and the registers of boards.
+        // Everything else there is says no: textures, cooperative launch, pageable memory,
+        // and the registers of boards.
         0..=91 | 10001..=10020 => 0,
         _ => return Err(Error::INVALID_VALUE),
     };

@@ -28,6 +28,7 @@ mod pointer;
 mod pool;
 mod properties;
 mod stream;
+mod virtual_memory;
 
 use crate::abi::{Abi, Entry};
 use crate::driver::device::devices;
@@ -70,6 +71,7 @@ pub fn tables() -> &'static [&'static [Entry]] {
         copy::ENTRIES,
         fill::ENTRIES,
         pool::ENTRIES,
+        virtual_memory::ENTRIES,
         stream::ENTRIES,
         event::ENTRIES,
         capture::ENTRIES,

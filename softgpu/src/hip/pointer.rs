@@ -16,7 +16,7 @@ fn memory_type(kind: Option<Kind>, version: i32) -> u32 {
     match kind {
         None => unknown,
         Some(Kind::Pinned | Kind::Registered) => host,
-        Some(Kind::Device | Kind::Global) => device,
+        Some(Kind::Device | Kind::Global | Kind::Mapped) => device,
         Some(Kind::Managed) => managed,
     }
 }
