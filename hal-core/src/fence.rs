@@ -104,6 +104,13 @@ pub(crate) fn insert<const N: usize>(points: &mut SmallVec<[SemaphorePoint; N]>,
 where
     [SemaphorePoint; N]: smallvec::Array<Item = SemaphorePoint>,
 {
+    if points.is_empty() { points.push(point) } else { merge(points, point) }
+}
+
+fn merge<const N: usize>(points: &mut SmallVec<[SemaphorePoint; N]>, point: SemaphorePoint)
+where
+    [SemaphorePoint; N]: smallvec::Array<Item = SemaphorePoint>,
+{
     match points.iter_mut().find(|entry| entry.same_timeline(&point)) {
         Some(entry) => entry.value = entry.value.max(point.value),
         None => points.push(point),

@@ -63,20 +63,20 @@ pub struct Submission {
     pub(crate) label: Option<Cow<'static, str>>,
     pub(crate) waits: SmallVec<[SemaphorePoint; 4]>,
     pub(crate) work: SmallVec<[Execute; 1]>,
-    pub(crate) signals: SmallVec<[SemaphorePoint; 4]>,
+    pub(crate) signals: SmallVec<[SemaphorePoint; 2]>,
 }
 
-/// A submission taken apart, for the queue that runs it.
+/// What a submission consists of, for the queue that runs it to take out.
 #[derive(Debug)]
-pub struct SubmissionParts {
+pub struct SubmissionParts<'a> {
     /// For messages.
-    pub label: Option<Cow<'static, str>>,
+    pub label: &'a mut Option<Cow<'static, str>>,
     /// One entry per semaphore.
-    pub waits: SmallVec<[SemaphorePoint; 4]>,
+    pub waits: &'a mut SmallVec<[SemaphorePoint; 4]>,
     /// In order.
-    pub work: SmallVec<[Execute; 1]>,
+    pub work: &'a mut SmallVec<[Execute; 1]>,
     /// One entry per semaphore.
-    pub signals: SmallVec<[SemaphorePoint; 4]>,
+    pub signals: &'a mut SmallVec<[SemaphorePoint; 2]>,
 }
 
 impl Submission {
@@ -126,10 +126,15 @@ impl Submission {
         self
     }
 
-    /// Takes it apart.
+    /// Its parts where they are: a queue takes each out once, and nothing is moved twice.
     #[inline]
-    pub fn into_parts(self) -> SubmissionParts {
-        SubmissionParts { label: self.label, waits: self.waits, work: self.work, signals: self.signals }
+    pub fn parts(&mut self) -> SubmissionParts<'_> {
+        SubmissionParts {
+            label: &mut self.label,
+            waits: &mut self.waits,
+            work: &mut self.work,
+            signals: &mut self.signals,
+        }
     }
 }
 

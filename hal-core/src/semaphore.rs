@@ -68,6 +68,9 @@ pub trait Semaphore: Send + Sync + fmt::Debug {
 
     /// For queues to recognise their own.
     fn as_any(&self) -> &dyn Any;
+
+    /// The semaphore itself, for queues that recognise their own.
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
 /// What needs a handle that can be kept.

@@ -72,6 +72,10 @@ impl Semaphore for Counting {
     fn as_any(&self) -> &dyn Any {
         self
     }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
 }
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
@@ -153,15 +157,15 @@ fn joined_fences_register_once() {
 fn submissions_name_each_timeline_once() {
     let (_, a) = Counting::at(0);
     let (_, b) = Counting::at(0);
-    let parts = Submission::new()
+    let mut submission = Submission::new()
         .wait(&a, 1)
         .wait(&b, 5)
         .wait(&a, 3)
         .wait(&a, 2)
         .signal(&b, 6)
         .signal(&b, 9)
-        .signal(&b, 7)
-        .into_parts();
+        .signal(&b, 7);
+    let parts = submission.parts();
     let waits: Vec<_> = parts.waits.iter().map(|point| point.value).collect();
     let signals: Vec<_> = parts.signals.iter().map(|point| point.value).collect();
     assert_eq!((waits, signals), (vec![3, 5], vec![9]));

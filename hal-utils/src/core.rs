@@ -7,7 +7,7 @@ use crate::context::Current;
 use crate::deferred_work_queue::{CompletionInbox, Counters, Node, QueueCore, Work, WorkerInbox};
 use crate::event_pool::EventPool;
 use crate::native::{Native, is_teardown};
-use crate::recycle::{Boxes, Shared};
+use crate::recycle::Spares;
 use crate::streams::Streams;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, Rank, Weak, assert_unlocked};
 use crate::timeline::TimelineSemaphore;
@@ -22,14 +22,16 @@ pub(crate) struct Core<N: Native> {
     pub(crate) params: DeviceParams,
     pub(crate) events: EventPool<N>,
     pub(crate) streams: Streams<N>,
-    pub(crate) works: Boxes<Work<N>>,
-    pub(crate) nodes: Shared<Node<N>>,
+    pub(crate) spares: Spares<Work<N>, Node<N>>,
     pub(crate) counters: Counters,
     pub(crate) worker: WorkerInbox<N>,
     pub(crate) completion: CompletionInbox<N>,
     /// Everything that must hear of the device's end.
     pub(crate) members: Mutex<Members<N>>,
     lost: OnceLock<Error>,
+    /// Whether it is. Whoever issues says so first and then looks here; whoever tells of the loss sees it here first and
+    /// then asks whether somebody issues. Each must see the other, so all four are sequentially consistent.
+    is_lost: AtomicBool,
     /// The driver is being torn down: nothing is asked of it any more.
     gone: AtomicBool,
     issuing: AtomicUsize,
@@ -53,8 +55,7 @@ impl<N: Native> Core<N> {
             id,
             events: EventPool::new(params.event_pool_capacity),
             streams: Streams::new(),
-            works: Boxes::new(KEPT),
-            nodes: Shared::new(KEPT),
+            spares: Spares::new(KEPT),
             counters: Counters::default(),
             worker: WorkerInbox::default(),
             completion: CompletionInbox::default(),
@@ -63,6 +64,7 @@ impl<N: Native> Core<N> {
                 Members { end: None, queues: Vec::new(), semaphores: Vec::new() },
             ),
             lost: OnceLock::new(),
+            is_lost: AtomicBool::new(false),
             gone: AtomicBool::new(false),
             issuing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -98,13 +100,14 @@ impl<N: Native> Core<N> {
         run(&self.native)
     }
 
+    #[inline]
     pub(crate) fn lost(&self) -> Option<&Error> {
-        self.lost.get()
+        if self.is_lost.load(Ordering::SeqCst) { self.lost.get() } else { None }
     }
 
     /// `Err` once the device is lost.
     pub(crate) fn alive(&self) -> Result<()> {
-        match self.lost.get() {
+        match self.lost() {
             None => Ok(()),
             Some(error) => Err(error.clone()),
         }
@@ -112,12 +115,12 @@ impl<N: Native> Core<N> {
 
     /// Says that somebody is handing a submission over, while the answer lives.
     pub(crate) fn issuing(&self) -> Issuing<'_> {
-        self.issuing.fetch_add(1, Ordering::AcqRel);
+        self.issuing.fetch_add(1, Ordering::SeqCst);
         Issuing(&self.issuing)
     }
 
     pub(crate) fn nobody_issues(&self) -> bool {
-        self.issuing.load(Ordering::Acquire) == 0
+        self.issuing.load(Ordering::SeqCst) == 0
     }
 
     /// Looks at an error on its way to the caller: one that means the loss of the device is acted upon.
@@ -133,7 +136,10 @@ impl<N: Native> Core<N> {
         if error.kind() != ErrorKind::DeviceLost {
             return;
         }
-        if self.lost.set(error.clone()).is_ok() {
+        let first = self.lost.set(error.clone()).is_ok();
+        // By everybody who has seen it, since each relies on it from here on.
+        self.is_lost.store(true, Ordering::SeqCst);
+        if first {
             // The completion thread tells everybody, in order; see `deferred_work_queue::failure`.
             self.completion.kick();
         }

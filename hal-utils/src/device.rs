@@ -77,7 +77,7 @@ fn finish<N: Native>(core: &Arc<Core<N>>) {
     core.set_closed();
     let current = core.inspect(core.enter());
     // In any case: an event that a kept node owns holds the core.
-    core.nodes.clear();
+    core.spares.close();
     match current {
         Ok(_current) => {
             // SAFETY: the device is current.

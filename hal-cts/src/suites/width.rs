@@ -161,7 +161,7 @@ fn thousand_waits_for_one_timeline_are_one(device: &Arc<dyn Device>) -> Outcome 
     let (start, end) = (device.create_semaphore(0)?, device.create_semaphore(0)?);
     let values = Random::new(4).shuffled(1..=1000);
     let all = values.into_iter().fold(Submission::new(), |all, value| all.wait(&start, value));
-    check_eq!(all.clone().into_parts().waits.len(), 1);
+    check_eq!(all.clone().parts().waits.len(), 1);
     queue.submit(all.signal(&end, 1))?;
     let next = device.create_semaphore(0)?;
     start.signal(999)?;
@@ -179,7 +179,7 @@ fn thousand_signals_of_one_timeline_are_one(device: &Arc<dyn Device>) -> Outcome
     let end = device.create_semaphore(0)?;
     let values = Random::new(5).shuffled(1..=1000);
     let all = values.into_iter().fold(Submission::new(), |all, value| all.signal(&end, value));
-    check_eq!(all.clone().into_parts().signals.len(), 1);
+    check_eq!(all.clone().parts().signals.len(), 1);
     queue.submit(all)?;
     end.wait(1, soon())?;
     check_eq!(end.query()?, 1000);

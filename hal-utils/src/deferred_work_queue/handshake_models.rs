@@ -179,7 +179,7 @@ fn closing_against_a_signal() {
         assert!(run_completion(&core).is_empty());
         signalling.join().unwrap();
         assert!(done.query().map_or_else(|error| error.kind() == ErrorKind::Cancelled, |value| value == 1));
-        core.nodes.clear();
+        core.spares.close();
         drop(core);
         assert!(control.is_released());
     });

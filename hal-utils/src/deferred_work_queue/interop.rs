@@ -16,7 +16,7 @@ use crate::core::Core;
 use crate::event_pool::PooledEvent;
 use crate::native::{Handle, Native, Progress};
 use crate::sync::Arc;
-use crate::timeline::{Resolution, TimelineSemaphore, Worklist};
+use crate::timeline::{Resolution, TimelinePoint, Worklist};
 use hal_core::{
     Error, ErrorKind, ExportedEvent, NativeEvent, QueuePriority, Result, SemaphorePoint, SubmissionId,
 };
@@ -28,7 +28,7 @@ use std::time::Instant;
 /// A native event that stands for the point.
 pub(crate) fn export_event<N: Native>(core: &Arc<Core<N>>, point: &SemaphorePoint) -> Result<ExportedEvent> {
     core.alive()?;
-    match timeline(point)?.resolve(point.value, core.id) {
+    match timeline(point)?.timeline.resolve(point.value, core.id) {
         Resolution::Failed(error) => Err(error),
         Resolution::Unmet => Err(not_issued(core, point)),
         Resolution::Reached => {
@@ -76,7 +76,7 @@ pub(crate) unsafe fn import_event<N: Native>(
     point: &SemaphorePoint,
 ) -> Result<()> {
     core.alive()?;
-    let timeline = timeline(point)?;
+    let signal = timeline(point)?;
     if event.is_null() {
         return Err(Error::new(
             ErrorKind::InvalidArgument,
@@ -98,42 +98,42 @@ pub(crate) unsafe fn import_event<N: Native>(
     }
     if progress == Progress::Done {
         let mut worklist = Worklist::default();
-        timeline.raise(point.value, &mut worklist);
+        signal.timeline.raise(signal.value, &mut worklist);
         worklist.settle();
         return Ok(());
     }
     let queue = core.inspect(QueueCore::create(core, QueuePriority::Normal))?;
     // Nobody holds it; it is its one submission's from the start.
     core.streams.abandon();
-    let ready = Ready(queue.import(point));
+    let ready = Ready(queue.import(signal));
     match core.enter() {
         // SAFETY: the event lives, by contract.
-        Ok(_current) => unsafe { issue::issue_after(ready, Some(event)) },
-        Err(error) => issue::no_context(ready, error),
+        Ok(_current) => unsafe { issue::issue_after(&queue, ready, Some(event)) },
+        Err(error) => issue::no_context(&queue, ready, error),
     }
     Ok(())
 }
 
 impl<N: Native> QueueCore<N> {
     /// A submission that does nothing but signal.
-    fn import(self: &Arc<Self>, point: &SemaphorePoint) -> Box<Work<N>> {
-        let core = &self.core;
-        core.works.fill(Work {
+    fn import(self: &Arc<Self>, signal: TimelinePoint) -> Box<Work<N>> {
+        let submitted = self.core.params.watchdog.map(|_| Instant::now());
+        self.spare().fill(|node| Work {
             id: SubmissionId { queue: self.id, sequence: 0 },
             label: Some(Cow::Borrowed("imported event")),
             execute: SmallVec::new(),
             leases: SmallVec::new(),
-            signals: smallvec![point.clone()],
+            signals: smallvec![signal],
             dependencies: SmallVec::new(),
-            submitted: core.params.watchdog.map(|_| Instant::now()),
-            node: core.nodes.take().unwrap_or_else(|| Arc::new(Node::new(core.id))),
+            submitted,
+            node,
             in_flight: InFlight::new(self),
         })
     }
 }
 
-fn timeline(point: &SemaphorePoint) -> Result<&TimelineSemaphore> {
-    TimelineSemaphore::of(&*point.semaphore).ok_or_else(|| {
+fn timeline(point: &SemaphorePoint) -> Result<TimelinePoint> {
+    TimelinePoint::of(point.clone()).ok_or_else(|| {
         Error::new(
             ErrorKind::InvalidArgument,
             "a semaphore of a foreign implementation; create it with a device",

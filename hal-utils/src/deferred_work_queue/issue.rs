@@ -3,29 +3,31 @@
 use super::queue_core::QueueCore;
 use super::states::{Issued, Ready, Work};
 use crate::command_buffer::{Recorded, Target};
-use crate::event_pool::PooledEvent;
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};
-use crate::timeline::{DevicePoint, TimelineSemaphore, Worklist};
+use crate::timeline::{DevicePoint, Worklist};
 use hal_core::{Error, ErrorKind, Result};
 
 /// Issues a submission. The calling thread is the one that drains its queue, and has the device current.
-pub(super) fn issue<N: Native>(ready: Ready<N>) {
+pub(super) fn issue<N: Native>(queue: &Arc<QueueCore<N>>, ready: Ready<N>) {
     // SAFETY: there is no event.
-    unsafe { issue_after(ready, None) };
+    unsafe { issue_after(queue, ready, None) };
 }
 
 /// As [`issue`], after what an event of somebody else's has recorded.
 ///
 /// # Safety
 /// The event is one of this device's driver and lives until this returns.
-pub(super) unsafe fn issue_after<N: Native>(ready: Ready<N>, foreign: Option<N::Event>) {
-    let queue = ready.0.queue().clone();
+pub(super) unsafe fn issue_after<N: Native>(
+    queue: &Arc<QueueCore<N>>,
+    ready: Ready<N>,
+    foreign: Option<N::Event>,
+) {
     let worklist = {
         // Until it has been pushed: the loss of the device is delivered when nobody is at it, so that none is missed.
         let _issuing = queue.core.issuing();
         // SAFETY: by contract.
-        unsafe { hand_on(&queue, ready, foreign) }
+        unsafe { hand_on(queue, ready, foreign) }
     };
     // Callbacks run here, and one of them may close the device, which waits for all that has been pushed.
     worklist.settle();
@@ -42,7 +44,7 @@ unsafe fn hand_on<N: Native>(
 ) -> Worklist {
     let core = &queue.core;
     if core.lost().is_some() {
-        return leave_to_loss(ready);
+        return leave_to_loss(queue, ready);
     }
     if let Some(error) = ready.0.dependencies.iter().find_map(|node| node.failure().cloned()) {
         return refuse(ready, error);
@@ -50,18 +52,20 @@ unsafe fn hand_on<N: Native>(
     let mut touched = false;
     // SAFETY: the device is current; the event lives, by contract.
     let recorded = unsafe { hand_over(queue, &mut ready.0, foreign, &mut touched) };
-    let (event, error) = match core.inspect(recorded) {
-        Ok(event) => (Some(event), None),
-        Err(_) if core.lost().is_some() => return leave_to_loss(ready),
-        Err(error) if touched => (None, Some(error)),
+    let error = match core.inspect(recorded) {
+        Ok(()) => None,
+        Err(_) if core.lost().is_some() => return leave_to_loss(queue, ready),
+        Err(error) if touched => Some(error),
         Err(error) => return refuse(ready, error),
     };
     core.counters.issued.fetch_add(1, Ordering::Relaxed);
-    ready.0.node.issued(queue.stream, event);
     let mut issued = Issued(ready.0);
     let mut worklist = Worklist::default();
     match error {
-        None => promise(&issued, &mut worklist),
+        None => {
+            issued.0.node.recorded();
+            promise(&issued, &mut worklist);
+        }
         Some(error) => mark_failed(&mut issued, error, &mut worklist),
     }
     if let Err(Issued(work)) = core.completion.push(issued) {
@@ -74,11 +78,10 @@ unsafe fn hand_on<N: Native>(
 }
 
 /// The device could not be made current.
-pub(super) fn no_context<N: Native>(ready: Ready<N>, error: Error) {
-    let queue = ready.0.queue().clone();
+pub(super) fn no_context<N: Native>(queue: &Arc<QueueCore<N>>, ready: Ready<N>, error: Error) {
     queue.core.observe(&error);
     let worklist = match queue.core.lost() {
-        Some(_) => leave_to_loss(ready),
+        Some(_) => leave_to_loss(queue, ready),
         None => refuse(ready, error),
     };
     worklist.settle();
@@ -95,10 +98,8 @@ fn refuse<N: Native>(ready: Ready<N>, error: Error) -> Worklist {
 }
 
 /// The device is lost: the completion thread fails this with everything else, after it has told the observer.
-fn leave_to_loss<N: Native>(ready: Ready<N>) -> Worklist {
-    let queue = ready.0.queue().clone();
+fn leave_to_loss<N: Native>(queue: &Arc<QueueCore<N>>, ready: Ready<N>) -> Worklist {
     let mut worklist = Worklist::default();
-    ready.0.node.issued(queue.stream, None);
     if let Err(mut issued) = queue.core.completion.push(Issued(ready.0)) {
         let closed = || Error::new(ErrorKind::DeviceLost, "the device is closed");
         let lost = queue.core.lost().cloned().unwrap_or_else(closed);
@@ -129,7 +130,7 @@ unsafe fn hand_over<N: Native>(
     work: &mut Work<N>,
     foreign: Option<N::Event>,
     touched: &mut bool,
-) -> Result<PooledEvent<N>> {
+) -> Result<()> {
     let core = &queue.core;
     let native = core.native();
     for node in &work.dependencies {
@@ -143,12 +144,9 @@ unsafe fn hand_over<N: Native>(
     }
     // Before the work: what fails here costs nothing.
     // SAFETY: the device is current.
-    let event = unsafe { PooledEvent::acquire(core) }?;
+    let event = unsafe { work.node.event_to_record(core) }?;
     // SAFETY: the device is current.
-    let put = unsafe { put_work(queue, work, event.handle(), foreign, touched) };
-    // Looked at while the event lives: a driver that is being torn down must not be asked to destroy it.
-    core.inspect(put)?;
-    Ok(event)
+    unsafe { put_work(queue, work, event, foreign, touched) }
 }
 
 /// The work itself, and the record of its end.
@@ -192,8 +190,6 @@ unsafe fn put_work<N: Native>(
 fn promise<N: Native>(issued: &Issued<N>, worklist: &mut Worklist) {
     let point: Arc<dyn DevicePoint> = issued.0.node.clone();
     for signal in &issued.0.signals {
-        if let Some(timeline) = TimelineSemaphore::of(&*signal.semaphore) {
-            timeline.promise(signal.value, &point, worklist);
-        }
+        signal.timeline.promise(signal.value, &point, worklist);
     }
 }

@@ -5,23 +5,30 @@
 
 use super::queue_core::Place;
 use super::states::{Ready, Work};
+use crate::core::Core;
 use crate::event_pool::PooledEvent;
 use crate::native::Native;
-use crate::recycle::Reset;
+use crate::recycle::Part;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, Rank};
-use crate::timeline::{Dependant, DevicePoint, TimelineSemaphore, Worklist};
-use hal_core::{DeviceId, Error, SemaphorePoint, TimepointId};
+use crate::timeline::{Dependant, DevicePoint, TimelinePoint, TimelineSemaphore, Worklist};
+use hal_core::{DeviceId, Error, Result, TimepointId};
 use smallvec::SmallVec;
 use std::any::Any;
 
 pub(crate) struct Node<N: Native> {
     device: DeviceId,
+    /// The one it is issued on.
+    stream: N::Stream,
     /// Waits not resolved, plus one while registering.
     unmet: AtomicUsize,
     pending: Mutex<Pending<N>>,
-    /// Set once; whoever has the node may use the event.
-    on_device: Mutex<Option<OnDevice<N>>>,
+    /// Made when first needed, and kept for the next submission.
+    event: OnceLock<PooledEvent<N>>,
+    /// The event tells when the work has ended. Without it, only an idle stream does.
+    recorded: AtomicBool,
     retired: AtomicBool,
+    /// There may be followers.
+    followed: AtomicBool,
     failure: OnceLock<Error>,
     /// Submissions that wait for this on the device and for something else still on the host: nobody looks at them, so
     /// they are told of its failure.
@@ -34,8 +41,10 @@ struct Pending<N: Native> {
     work: Option<Box<Work<N>>>,
     /// Where its queue lists it.
     place: Place,
-    registrations: SmallVec<[(SemaphorePoint, TimepointId); 2]>,
+    registrations: SmallVec<[Registration; 2]>,
 }
+
+type Registration = (Arc<TimelineSemaphore>, TimepointId);
 
 impl<N: Native> Pending<N> {
     fn nothing() -> Self {
@@ -43,20 +52,17 @@ impl<N: Native> Pending<N> {
     }
 }
 
-struct OnDevice<N: Native> {
-    stream: N::Stream,
-    /// `None` if it could not be recorded; then only an idle stream tells that the work has ended.
-    event: Option<PooledEvent<N>>,
-}
-
 impl<N: Native> Node<N> {
-    pub(crate) fn new(device: DeviceId) -> Self {
+    pub(crate) fn new(device: DeviceId, stream: N::Stream) -> Self {
         Node {
             device,
+            stream,
             unmet: AtomicUsize::new(0),
             pending: Mutex::ranked(Rank::Pending, Pending::nothing()),
-            on_device: Mutex::new(None),
+            event: OnceLock::new(),
+            recorded: AtomicBool::new(false),
             retired: AtomicBool::new(false),
+            followed: AtomicBool::new(false),
             failure: OnceLock::new(),
             followers: Mutex::new(Vec::new()),
         }
@@ -72,22 +78,20 @@ impl<N: Native> Node<N> {
         pending.place = place;
     }
 
-    /// Remembers a registration, so that failing can take it back. Gives back the point where it has failed already.
-    pub(super) fn registered(&self, point: SemaphorePoint, timepoint: TimepointId) -> Option<SemaphorePoint> {
+    /// Remembers a registration, so that failing can take it back. Gives back the semaphore where it has failed already.
+    pub(super) fn registered(
+        &self,
+        timeline: Arc<TimelineSemaphore>,
+        timepoint: TimepointId,
+    ) -> Option<Arc<TimelineSemaphore>> {
         let mut pending = self.pending.lock();
         if pending.work.is_some() {
-            pending.registrations.push((point, timepoint));
+            pending.registrations.push((timeline, timepoint));
             return None;
         }
         drop(pending);
-        self.unregister(&point, timepoint);
-        Some(point)
-    }
-
-    fn unregister(&self, point: &SemaphorePoint, timepoint: TimepointId) {
-        if let Some(timeline) = TimelineSemaphore::of(&*point.semaphore) {
-            timeline.unregister(timepoint, self.device);
-        }
+        timeline.unregister(timepoint, self.device);
+        Some(timeline)
     }
 
     /// One wait fewer. The last makes the submission ready; returns whether this was not the last.
@@ -110,11 +114,15 @@ impl<N: Native> Node<N> {
     /// Looks at the submission while it waits, and at what it still waits for.
     pub(super) fn inspect<R>(
         &self,
-        look: impl FnOnce(&Work<N>, &mut dyn Iterator<Item = &SemaphorePoint>) -> R,
+        look: impl FnOnce(&Work<N>, &mut dyn Iterator<Item = TimelinePoint>) -> R,
     ) -> Option<R> {
         let pending = self.pending.lock();
         let work = pending.work.as_ref()?;
-        Some(look(work, &mut pending.registrations.iter().map(|(point, _)| point)))
+        let point = |(timeline, timepoint): &Registration| TimelinePoint {
+            timeline: timeline.clone(),
+            value: timepoint.value,
+        };
+        Some(look(work, &mut pending.registrations.iter().map(point)))
     }
 
     fn depend(&self, node: Arc<Node<N>>) {
@@ -126,8 +134,8 @@ impl<N: Native> Node<N> {
     /// Leaves the waiting state for failure; nothing, if it has left already.
     pub(super) fn fail_pending(&self, error: &Error, worklist: &mut Worklist) {
         let Pending { work: Some(mut work), place, registrations } = self.leave() else { return };
-        for (point, timepoint) in registrations {
-            self.unregister(&point, timepoint);
+        for (timeline, timepoint) in registrations {
+            timeline.unregister(timepoint, self.device);
         }
         work.queue().forget_pending(place);
         work.fail(error.clone(), worklist);
@@ -136,33 +144,53 @@ impl<N: Native> Node<N> {
 
     // On the device.
 
-    pub(super) fn issued(&self, stream: N::Stream, event: Option<PooledEvent<N>>) {
-        // Whoever issues a submission owns its box, so that nobody else does.
-        *self.on_device.lock() = Some(OnDevice { stream, event });
+    /// The event to record after the work, which is for whoever issues it and so owns its box.
+    ///
+    /// # Safety
+    /// The device is current.
+    pub(super) unsafe fn event_to_record(&self, core: &Arc<Core<N>>) -> Result<N::Event> {
+        if let Some(event) = self.event.get() {
+            return Ok(event.handle());
+        }
+        // SAFETY: the device is current, by contract.
+        let event = unsafe { PooledEvent::acquire(core) }?;
+        let handle = event.handle();
+        // Nobody else issues it.
+        let _ = self.event.set(event);
+        Ok(handle)
     }
 
-    /// The event that tells that the work has ended. It has been recorded, and is good while the node is not reset.
+    /// The event has been recorded.
+    pub(super) fn recorded(&self) {
+        self.recorded.store(true, Ordering::Release);
+    }
+
+    /// The event that tells that the work has ended. It has been recorded, and is good while the node is not renewed.
     pub(super) fn event(&self) -> Option<N::Event> {
-        self.on_device.lock().as_ref()?.event.as_ref().map(PooledEvent::handle)
+        if !self.recorded.load(Ordering::Acquire) {
+            return None;
+        }
+        self.event.get().map(PooledEvent::handle)
     }
 
     /// The event to wait for on another stream than the node's, while there is something to wait for.
     pub(super) fn event_for(&self, stream: N::Stream) -> Option<N::Event> {
-        if self.is_retired() {
+        if self.is_retired() || self.stream == stream {
             return None;
         }
-        let on_device = self.on_device.lock();
-        let on_device = on_device.as_ref().filter(|on_device| on_device.stream != stream)?;
-        on_device.event.as_ref().map(PooledEvent::handle)
+        self.event()
     }
 
     pub(super) fn is_retired(&self) -> bool {
-        self.retired.load(Ordering::Acquire)
+        self.retired.load(Ordering::SeqCst)
     }
 
     pub(super) fn retire(&self) {
-        self.retired.store(true, Ordering::Release);
-        drop(self.take_followers());
+        // Sequentially consistent, as in `followed_by`: one of the two sees the other.
+        self.retired.store(true, Ordering::SeqCst);
+        if self.followed.load(Ordering::SeqCst) {
+            drop(self.take_followers());
+        }
     }
 
     pub(super) fn failure(&self) -> Option<&Error> {
@@ -182,6 +210,7 @@ impl<N: Native> Node<N> {
     /// Tells a submission that waits for this, and is still pending, if this fails.
     pub(super) fn followed_by(&self, follower: &Arc<Node<N>>, worklist: &mut Worklist) {
         let mut followers = self.followers.lock();
+        self.followed.store(true, Ordering::SeqCst);
         // Both are set before the followers are taken, so that none is missed.
         match self.failure() {
             None if self.is_retired() => {}
@@ -198,13 +227,31 @@ impl<N: Native> Node<N> {
     }
 }
 
-impl<N: Native> Reset for Node<N> {
-    fn reset(&mut self) {
-        let on_device = self.on_device.lock().take();
-        // Dropped outside the lock: it gives its event back.
-        drop(on_device);
+impl<N: Native> Part for Node<N> {
+    type With = N::Stream;
+
+    fn rest(&mut self) -> bool {
+        let rests = self.event.get_mut().is_some_and(PooledEvent::rest);
+        if !rests {
+            drop(self.event.take());
+        }
+        rests
+    }
+
+    fn renew(&mut self, stream: N::Stream) {
+        self.stream = stream;
+        if let Some(event) = self.event.get_mut() {
+            event.rise();
+        }
+        self.recorded.store(false, Ordering::Relaxed);
         self.retired.store(false, Ordering::Relaxed);
-        self.failure.take();
+        if self.failure.get().is_some() {
+            self.failure.take();
+        }
+        if self.followed.load(Ordering::Relaxed) {
+            self.followed.store(false, Ordering::Relaxed);
+            drop(self.take_followers());
+        }
     }
 }
 

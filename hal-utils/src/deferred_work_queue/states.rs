@@ -6,8 +6,8 @@ use super::queue_core::QueueCore;
 use crate::command_buffer::Lease;
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};
-use crate::timeline::{TimelineSemaphore, Worklist};
-use hal_core::{Command, Error, Execute, Origin, SemaphorePoint, SubmissionId};
+use crate::timeline::{TimelinePoint, Worklist};
+use hal_core::{Command, Error, Execute, Origin, SubmissionId};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ pub(crate) struct Work<N: Native> {
     pub(crate) execute: SmallVec<[Execute; 1]>,
     /// Executable graphs that it runs, once it is issued.
     pub(crate) leases: SmallVec<[Lease<N>; 1]>,
-    pub(crate) signals: SmallVec<[SemaphorePoint; 4]>,
+    pub(crate) signals: SmallVec<[TimelinePoint; 2]>,
     /// What it waits for on the device: if one of these fails, so does it.
-    pub(crate) dependencies: SmallVec<[Arc<Node<N>>; 4]>,
+    pub(crate) dependencies: SmallVec<[Arc<Node<N>>; 2]>,
     /// When it was submitted, if somebody watches.
     pub(crate) submitted: Option<Instant>,
     /// What others see of it.
@@ -71,16 +71,17 @@ impl<N: Native> Work<N> {
     }
 
     /// Whether it will signal this semaphore at least so far.
-    pub(crate) fn promises(&self, point: &SemaphorePoint) -> bool {
-        self.signals.iter().any(|signal| signal.same_timeline(point) && signal.value >= point.value)
+    pub(crate) fn promises(&self, point: &TimelinePoint) -> bool {
+        let promised = |signal: &TimelinePoint| {
+            Arc::ptr_eq(&signal.timeline, &point.timeline) && signal.value >= point.value
+        };
+        self.signals.iter().any(promised)
     }
 
     /// Signals what it promised.
     pub(crate) fn signal(&self, worklist: &mut Worklist) {
         for point in &self.signals {
-            if let Some(timeline) = TimelineSemaphore::of(&*point.semaphore) {
-                timeline.raise(point.value, worklist);
-            }
+            point.timeline.raise(point.value, worklist);
         }
     }
 
@@ -90,7 +91,7 @@ impl<N: Native> Work<N> {
         self.queue().core.counters.failed.fetch_add(1, Ordering::Relaxed);
         worklist.hold(self.queue().clone(), self.in_flight.ages());
         for point in self.signals.drain(..) {
-            worklist.fail(point.semaphore, error.clone());
+            worklist.fail(point.timeline, error.clone());
         }
         error
     }
@@ -99,10 +100,7 @@ impl<N: Native> Work<N> {
     pub(crate) fn recycle(self: Box<Self>) {
         let core = self.queue().core.clone();
         let node = self.node.clone();
-        core.works.empty(self);
-        if !core.is_closed() {
-            core.nodes.give(node);
-        }
+        core.spares.give(self, node);
     }
 }
 

@@ -6,39 +6,49 @@ use super::node::Node;
 use super::queue_core::QueueCore;
 use super::states::{Ready, Work};
 use crate::native::Native;
+use crate::recycle::Spare;
 use crate::sync::{Arc, Ordering};
-use crate::timeline::{Dependant, Resolution, TimelineSemaphore, Worklist};
+use crate::timeline::{Dependant, Resolution, TimelinePoint, TimelineSemaphore, Worklist};
 use hal_core::{Error, ErrorKind, Result, SemaphorePoint, Submission, SubmissionId, validate};
 use smallvec::SmallVec;
 use std::time::Instant;
 
-/// What the waits of a submission amount to now.
+/// What the waits of a submission amount to now, beyond what is reached.
 struct Waits<N: Native> {
-    unmet: SmallVec<[SemaphorePoint; 4]>,
-    dependencies: SmallVec<[Arc<Node<N>>; 4]>,
+    unmet: SmallVec<[TimelinePoint; 4]>,
+    dependencies: SmallVec<[Arc<Node<N>>; 2]>,
     failure: Option<Error>,
 }
 
 impl<N: Native> QueueCore<N> {
-    pub(crate) fn submit(self: &Arc<Self>, submission: Submission) -> Result<SubmissionId> {
+    pub(crate) fn submit(self: &Arc<Self>, mut submission: Submission) -> Result<SubmissionId> {
         self.core.alive()?;
         validate::submission(&submission, self.core.id)?;
-        let parts = submission.into_parts();
-        for point in parts.waits.iter().chain(&parts.signals) {
-            ours(point)?;
+        let parts = submission.parts();
+        let mut waits = Waits { unmet: SmallVec::new(), dependencies: SmallVec::new(), failure: None };
+        if !parts.waits.is_empty() {
+            self.resolve(parts.waits.drain(..), &mut waits)?;
         }
-        let waits = self.resolve(parts.waits);
-        let mut work = self.core.works.fill(Work {
+        let mut signals = SmallVec::new();
+        for point in parts.signals.drain(..) {
+            signals.push(ours(point)?);
+        }
+        let submitted = self.core.params.watchdog.map(|_| Instant::now());
+        let mut work = self.spare().fill(|node| Work {
             id: SubmissionId { queue: self.id, sequence: 0 },
-            label: parts.label,
-            execute: parts.work,
+            label: parts.label.take(),
+            execute: std::mem::take(parts.work),
             leases: SmallVec::new(),
-            signals: parts.signals,
-            dependencies: waits.dependencies,
-            submitted: self.core.params.watchdog.map(|_| Instant::now()),
-            node: self.core.nodes.take().unwrap_or_else(|| Arc::new(Node::new(self.core.id))),
+            signals,
+            dependencies: std::mem::take(&mut waits.dependencies),
+            submitted,
+            node,
             in_flight: InFlight::new(self),
         });
+        if !parts.waits.spilled() && !parts.signals.spilled() {
+            // Everything has been taken out. To drop it would be to look at each list once more.
+            std::mem::forget(submission);
+        }
         if let Some(error) = waits.failure {
             work.id.sequence = self.state.lock().take_sequence()?;
             let id = work.id;
@@ -54,11 +64,16 @@ impl<N: Native> QueueCore<N> {
         if waits.unmet.is_empty() { self.submit_ready(work) } else { self.submit_pending(work, waits.unmet) }
     }
 
-    fn resolve(&self, waits: SmallVec<[SemaphorePoint; 4]>) -> Waits<N> {
-        let mut resolved = Waits { unmet: SmallVec::new(), dependencies: SmallVec::new(), failure: None };
+    /// Memory for a submission, with a node whose place is this queue's stream.
+    pub(super) fn spare(&self) -> Spare<Work<N>, Node<N>> {
+        let spare = self.core.spares.take(self.stream);
+        spare.unwrap_or_else(|stream| Spare::new(Node::new(self.core.id, stream)))
+    }
+
+    fn resolve(&self, waits: impl Iterator<Item = SemaphorePoint>, resolved: &mut Waits<N>) -> Result<()> {
         for wait in waits {
-            let Some(timeline) = TimelineSemaphore::of(&*wait.semaphore) else { continue };
-            match timeline.resolve(wait.value, self.core.id) {
+            let wait = ours(wait)?;
+            match wait.timeline.resolve(wait.value, self.core.id) {
                 Resolution::Reached => {}
                 Resolution::Failed(error) => {
                     resolved.failure.get_or_insert(error);
@@ -70,7 +85,7 @@ impl<N: Native> QueueCore<N> {
                 Resolution::Unmet => resolved.unmet.push(wait),
             }
         }
-        resolved
+        Ok(())
     }
 
     /// Nothing to wait for on the host. Takes its number and its place in one step, so that order is by number.
@@ -99,9 +114,9 @@ impl<N: Native> QueueCore<N> {
         match self.core.enter() {
             Ok(_current) => {
                 self.core.counters.issued_inline.fetch_add(1, Ordering::Relaxed);
-                issue::issue(ready);
+                issue::issue(self, ready);
             }
-            Err(error) => issue::no_context(ready, error),
+            Err(error) => issue::no_context(self, ready, error),
         }
         let wake = {
             let mut state = self.state.lock();
@@ -116,12 +131,12 @@ impl<N: Native> QueueCore<N> {
     fn submit_pending(
         self: &Arc<Self>,
         mut work: Box<Work<N>>,
-        unmet: SmallVec<[SemaphorePoint; 4]>,
+        unmet: SmallVec<[TimelinePoint; 4]>,
     ) -> Result<SubmissionId> {
         let mut worklist = Worklist::default();
         let mut resolved: SmallVec<[Resolution; 4]> = SmallVec::new();
         // Dropped outside the lock: this may be their last handle, and a callback owns whatever its author put into it.
-        let mut needless: SmallVec<[SemaphorePoint; 4]> = SmallVec::new();
+        let mut needless: SmallVec<[Arc<TimelineSemaphore>; 4]> = SmallVec::new();
         let node = work.node.clone();
         let dependencies = work.dependencies.clone();
         let id = {
@@ -132,13 +147,12 @@ impl<N: Native> QueueCore<N> {
             node.hold(work, place, unmet.len());
             // Within the queue's lock, so that a semaphore knows the queue's submissions in their order.
             let dependant: Arc<dyn Dependant> = node.clone();
-            for wait in unmet {
-                let Some(timeline) = TimelineSemaphore::of(&*wait.semaphore) else { continue };
-                match timeline.register(wait.value, self.core.id, &dependant) {
-                    Ok(timepoint) => needless.extend(node.registered(wait, timepoint)),
+            for TimelinePoint { timeline, value } in unmet {
+                match timeline.register(value, self.core.id, &dependant) {
+                    Ok(timepoint) => needless.extend(node.registered(timeline, timepoint)),
                     Err(resolution) => {
                         resolved.push(resolution);
-                        needless.push(wait);
+                        needless.push(timeline);
                     }
                 }
             }
@@ -175,12 +189,15 @@ impl<N: Native> super::queue_core::State<N> {
 }
 
 /// Queues work with the semaphores of this crate, whichever device made them.
-fn ours(point: &SemaphorePoint) -> Result<()> {
-    if TimelineSemaphore::of(&*point.semaphore).is_some() {
-        return Ok(());
-    }
-    Err(Error::new(
+#[inline]
+fn ours(point: SemaphorePoint) -> Result<TimelinePoint> {
+    TimelinePoint::of(point).ok_or_else(foreign_semaphore)
+}
+
+#[cold]
+fn foreign_semaphore() -> Error {
+    Error::new(
         ErrorKind::InvalidArgument,
         "a queue cannot wait for or signal a semaphore of a foreign implementation; create it with a device",
-    ))
+    )
 }

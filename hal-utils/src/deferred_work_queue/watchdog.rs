@@ -11,8 +11,8 @@ use super::queue_core::QueueCore;
 use crate::core::Core;
 use crate::native::Native;
 use crate::sync::{Arc, Weak};
-use crate::timeline::{TimelineSemaphore, Worklist};
-use hal_core::{Error, ErrorKind, SemaphorePoint};
+use crate::timeline::{TimelinePoint, Worklist};
+use hal_core::{Error, ErrorKind, Semaphore};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -88,12 +88,12 @@ fn report_pending<N: Native>(
     lanes: &Lanes<N>,
     limit: Duration,
 ) -> String {
-    let waits: Vec<SemaphorePoint> = node.inspect(|_, waits| waits.cloned().collect()).unwrap_or_default();
+    let waits: Vec<TimelinePoint> = node.inspect(|_, waits| waits.collect()).unwrap_or_default();
     let mut report =
         format!("the watchdog found a submission still waiting {} after it was submitted", shown(limit));
     for wait in waits.iter().take(MOST_NAMED) {
-        let name = TimelineSemaphore::of(&*wait.semaphore).map_or(0, TimelineSemaphore::number);
-        let _ = match wait.semaphore.query() {
+        let name = wait.timeline.number();
+        let _ = match wait.timeline.query() {
             Ok(payload) if payload >= wait.value => continue,
             Ok(payload) => write!(
                 report,
@@ -120,7 +120,7 @@ fn report_pending<N: Native>(
 
 /// The submissions of this device that were to bring a semaphore there.
 fn signallers<N: Native>(
-    wait: &SemaphorePoint,
+    wait: &TimelinePoint,
     queues: &[Arc<QueueCore<N>>],
     lanes: &Lanes<N>,
 ) -> Vec<String> {

@@ -111,8 +111,8 @@ fn drain<N: Native>(core: &Arc<Core<N>>, queue: &Arc<QueueCore<N>>) {
             }
         };
         match &current {
-            Ok(_) => issue::issue(ready),
-            Err(error) => issue::no_context(ready, error.clone()),
+            Ok(_) => issue::issue(queue, ready),
+            Err(error) => issue::no_context(queue, ready, error.clone()),
         }
     }
 }

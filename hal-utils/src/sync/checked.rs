@@ -100,6 +100,10 @@ impl<T> OnceLock<T> {
         if self.set.load(Ordering::Acquire) { self.value.get() } else { None }
     }
 
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.get_mut()
+    }
+
     pub(crate) fn take(&mut self) -> Option<T> {
         self.set.store(false, Ordering::Relaxed);
         self.value.take()

@@ -28,7 +28,7 @@ use checked as primitives;
 #[cfg(not(any(hal_loom, hal_shuttle)))]
 use plain as primitives;
 
-pub(crate) use lock::{Condvar, Mutex};
+pub(crate) use lock::{Condvar, Mutex, MutexGuard};
 pub(crate) use order::{Rank, assert_unlocked};
 pub(crate) use primitives::{AtomicBool, AtomicU64, AtomicUsize, OnceLock, Ordering, thread};
 pub(crate) use std::sync::{Arc, Weak};

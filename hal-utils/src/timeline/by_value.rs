@@ -72,6 +72,10 @@ impl<T> ByValue<T> {
         timepoint
     }
 
+    pub(super) fn first_value(&self) -> Option<u64> {
+        self.heap.first().map(|first| first.value)
+    }
+
     /// The first, if its value is at most `value`.
     pub(super) fn take_first(&mut self, value: u64) -> Option<T> {
         let first = *self.heap.first()?;

@@ -37,8 +37,10 @@ mod worklist;
 pub(crate) use waiters::{Dependant, DevicePoint};
 pub(crate) use worklist::{Schedule, Worklist};
 
-use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, OnceLock, Ordering, Rank, thread};
-use hal_core::{Callback, Deadline, DeviceId, Error, ErrorKind, Result, Semaphore, TimepointId};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, OnceLock, Ordering, Rank, thread};
+use hal_core::{
+    Callback, Deadline, DeviceId, Error, ErrorKind, Result, Semaphore, SemaphorePoint, TimepointId,
+};
 use std::any::Any;
 use std::fmt;
 use std::task::{Poll, Waker};
@@ -56,6 +58,22 @@ pub struct TimelineSemaphore {
 
 /// A plain counter: nothing is synchronised through it.
 static NEXT_NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// A value of a timeline, as a queue keeps it.
+#[derive(Clone)]
+pub(crate) struct TimelinePoint {
+    pub(crate) timeline: Arc<TimelineSemaphore>,
+    pub(crate) value: u64,
+}
+
+impl TimelinePoint {
+    /// `None` if the semaphore is not one of ours.
+    #[inline]
+    pub(crate) fn of(point: SemaphorePoint) -> Option<Self> {
+        let SemaphorePoint { semaphore, value } = point;
+        TimelineSemaphore::taken(semaphore).map(|timeline| TimelinePoint { timeline, value })
+    }
+}
 
 /// What a wait is, seen from a queue of one device.
 pub(crate) enum Resolution {
@@ -84,6 +102,12 @@ impl TimelineSemaphore {
     #[inline]
     pub(crate) fn of(semaphore: &dyn Semaphore) -> Option<&TimelineSemaphore> {
         semaphore.as_any().downcast_ref()
+    }
+
+    /// As [`of`](Self::of), for a handle.
+    #[inline]
+    pub(crate) fn taken(semaphore: Arc<dyn Semaphore>) -> Option<Arc<TimelineSemaphore>> {
+        semaphore.into_any().downcast().ok()
     }
 
     /// Tells it apart in messages.
@@ -166,34 +190,29 @@ impl TimelineSemaphore {
 
     /// Raises the payload to at least `value`, as a queue does. Changes nothing if it is there already or has failed.
     pub(crate) fn raise(&self, value: u64, worklist: &mut Worklist) {
-        let raised = {
-            let _state = self.state.lock();
-            let raises = matches!(self.look(value), Ok(false));
-            if raises {
-                self.payload.store(value, Ordering::Release);
-            }
-            raises
-        };
-        if raised {
-            self.wake_reached(worklist);
+        let state = self.state.lock();
+        if matches!(self.look(value), Ok(false)) {
+            self.payload.store(value, Ordering::Release);
+            self.wake_reached(state, worklist);
         }
     }
 
-    fn wake_reached(&self, worklist: &mut Worklist) {
+    fn wake_reached<'a>(&'a self, mut state: MutexGuard<'a, State>, worklist: &mut Worklist) {
         loop {
-            let mut state = self.state.lock();
             let payload = self.payload.load(Ordering::Relaxed);
             let point = state.take_point(payload);
             let waiter = state.take_reached(payload);
+            let more = state.has_reached(payload);
             drop(state);
             // Dropped outside the lock: it may give an event back.
-            let had_point = point.is_some();
             drop(point);
-            match waiter {
-                Some(waiter) => waiter.reached(worklist),
-                None if had_point => {}
-                None => return,
+            if let Some(waiter) = waiter {
+                waiter.reached(worklist);
             }
+            if !more {
+                return;
+            }
+            state = self.state.lock();
         }
     }
 
@@ -247,25 +266,23 @@ impl Semaphore for TimelineSemaphore {
     }
 
     fn signal(&self, value: u64) -> Result<()> {
-        {
-            let _state = self.state.lock();
-            if let Some(error) = self.failure() {
-                return Err(error.clone());
-            }
-            let payload = self.payload.load(Ordering::Relaxed);
-            if value <= payload {
-                return Err(Error::new(
-                    ErrorKind::InvalidArgument,
-                    format!(
-                        "signal of {value} to semaphore {} that is at {payload}; a timeline only grows",
-                        self.number
-                    ),
-                ));
-            }
-            self.payload.store(value, Ordering::Release);
+        let state = self.state.lock();
+        if let Some(error) = self.failure() {
+            return Err(error.clone());
         }
+        let payload = self.payload.load(Ordering::Relaxed);
+        if value <= payload {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "signal of {value} to semaphore {} that is at {payload}; a timeline only grows",
+                    self.number
+                ),
+            ));
+        }
+        self.payload.store(value, Ordering::Release);
         let mut worklist = Worklist::default();
-        self.wake_reached(&mut worklist);
+        self.wake_reached(state, &mut worklist);
         worklist.settle();
         Ok(())
     }
@@ -327,19 +344,21 @@ impl Semaphore for TimelineSemaphore {
     }
 
     fn poll_reached(&self, value: u64, slot: &mut Option<TimepointId>, waker: &Waker) -> Poll<Result<()>> {
-        let (outcome, replaced) = {
+        // Somebody else's code, as is dropping it: neither happens under the lock.
+        let waker = waker.clone();
+        let (outcome, needless) = {
             let mut state = self.state.lock();
             let look = if slot.is_some() { self.look_again(value) } else { self.look(value) };
             match look {
                 Ok(false) => {
-                    let replaced = state.set_waker(value, slot, waker);
-                    (None, replaced)
+                    let needless = state.set_waker(value, slot, waker);
+                    (None, needless)
                 }
-                Ok(true) => (Some(Ok(())), None),
-                Err(error) => (Some(Err(error)), None),
+                Ok(true) => (Some(Ok(())), Some(waker)),
+                Err(error) => (Some(Err(error)), Some(waker)),
             }
         };
-        drop(replaced);
+        drop(needless);
         match outcome {
             None => Poll::Pending,
             Some(outcome) => {
@@ -352,6 +371,10 @@ impl Semaphore for TimelineSemaphore {
     }
 
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
 }

@@ -160,3 +160,52 @@ fn any_takes_a_reached_point_over_a_failed_one() {
     let failed = [points[0].clone(), SemaphorePoint::new(&semaphore(0), 1)];
     assert_eq!(wait_any(&failed, Deadline::NEVER).unwrap_err().message(), "zero");
 }
+
+/// A waker whose own code uses the semaphore that it is given to.
+struct Nosy(Arc<TimelineSemaphore>);
+
+impl Nosy {
+    const TABLE: std::task::RawWakerVTable =
+        std::task::RawWakerVTable::new(Self::clone, Self::drop, Self::look, Self::drop);
+
+    fn waker(semaphore: &Arc<TimelineSemaphore>) -> Waker {
+        let nosy = Arc::into_raw(Arc::new(Nosy(semaphore.clone())));
+        // SAFETY: the table's functions take and leave counts of an `Arc<Nosy>`.
+        unsafe { Waker::from_raw(std::task::RawWaker::new(nosy.cast(), &Self::TABLE)) }
+    }
+
+    unsafe fn look(raw: *const ()) {
+        // SAFETY: by the waker's contract, `raw` is one of ours and is kept by the caller.
+        let nosy = unsafe { &*raw.cast::<Nosy>() };
+        drop(nosy.0.state.lock());
+    }
+
+    unsafe fn clone(raw: *const ()) -> std::task::RawWaker {
+        // SAFETY: as in `look`.
+        unsafe {
+            Self::look(raw);
+            Arc::increment_strong_count(raw.cast::<Nosy>());
+        }
+        std::task::RawWaker::new(raw, &Self::TABLE)
+    }
+
+    unsafe fn drop(raw: *const ()) {
+        // SAFETY: the caller's count is given up here.
+        unsafe {
+            Self::look(raw);
+            Arc::decrement_strong_count(raw.cast::<Nosy>());
+        }
+    }
+}
+
+#[test]
+fn wakers_are_cloned_dropped_and_woken_outside_the_lock() {
+    let semaphore = Arc::new(TimelineSemaphore::new(0));
+    let (first, second) = (Nosy::waker(&semaphore), Nosy::waker(&semaphore));
+    let mut slot = None;
+    for waker in [&first, &first, &second] {
+        assert!(semaphore.poll_reached(1, &mut slot, waker).is_pending());
+    }
+    semaphore.signal(1).unwrap();
+    assert!(semaphore.poll_reached(1, &mut slot, &first).is_ready());
+}

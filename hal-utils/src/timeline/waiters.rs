@@ -93,10 +93,18 @@ impl State {
         self.dependants[index].1.insert(value, dependant)
     }
 
+    // Inlined, here and below, for the one caller in the path of every submission.
+    #[inline(always)]
     pub(super) fn insert_point(&mut self, value: u64, point: Arc<dyn DevicePoint>) {
         if self.points.back().is_none_or(|(last, _)| *last <= value) {
-            return self.points.push_back((value, point));
+            self.points.push_back((value, point));
+        } else {
+            self.insert_between(value, point);
         }
+    }
+
+    #[cold]
+    fn insert_between(&mut self, value: u64, point: Arc<dyn DevicePoint>) {
         let place = self.points.partition_point(|(other, _)| *other <= value);
         self.points.insert(place, (value, point));
     }
@@ -107,16 +115,17 @@ impl State {
         self.points.range(from..).map(|(_, point)| point).find(|point| point.device() == device).cloned()
     }
 
+    #[inline(always)]
     pub(super) fn take_point(&mut self, value: u64) -> Option<Arc<dyn DevicePoint>> {
         let (first, _) = self.points.front()?;
         if *first > value {
             return None;
         }
-        let first = self.points.pop_front();
-        if self.points.is_empty() && self.points.capacity() > MOST_POINTS_KEPT {
+        let (_, first) = self.points.pop_front()?;
+        if self.points.capacity() > MOST_POINTS_KEPT && self.points.is_empty() {
             self.points = Points::new();
         }
-        first.map(|(_, point)| point)
+        Some(first)
     }
 
     pub(super) fn take_dependant(&mut self, value: u64, device: DeviceId) -> Option<Arc<dyn Dependant>> {
@@ -129,6 +138,14 @@ impl State {
             return Some(waiter);
         }
         self.dependants.iter_mut().find_map(|(_, waiting)| waiting.take_first(value)).map(Waiter::Dependant)
+    }
+
+    /// Whether there is anything left for who takes what this value reaches.
+    pub(super) fn has_reached(&self, value: u64) -> bool {
+        let reached = |first: Option<u64>| first.is_some_and(|first| first <= value);
+        reached(self.points.front().map(|(first, _)| *first))
+            || reached(self.waiters.first_value())
+            || self.dependants.iter().any(|(_, waiting)| reached(waiting.first_value()))
     }
 
     pub(super) fn take_any(&mut self) -> Option<Waiter> {
@@ -150,17 +167,18 @@ impl State {
         waiting.take(timepoint)
     }
 
-    /// Registers a waker, or replaces the one under `slot`. Returns the replaced one, to be dropped outside the lock.
+    /// Registers a waker, or replaces the one under `slot`. Returns the one that is not needed, to be dropped outside the
+    /// lock.
     pub(super) fn set_waker(
         &mut self,
         value: u64,
         slot: &mut Option<TimepointId>,
-        waker: &Waker,
+        waker: Waker,
     ) -> Option<Waker> {
         if let Some(Waiter::Waker(current)) = slot.and_then(|timepoint| self.waiters.get_mut(timepoint)) {
-            return (!current.will_wake(waker)).then(|| std::mem::replace(current, waker.clone()));
+            return Some(if current.will_wake(&waker) { waker } else { std::mem::replace(current, waker) });
         }
-        *slot = Some(self.insert(value, Waiter::Waker(waker.clone())));
+        *slot = Some(self.insert(value, Waiter::Waker(waker)));
         None
     }
 }

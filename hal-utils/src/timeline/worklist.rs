@@ -3,7 +3,7 @@
 use super::TimelineSemaphore;
 use crate::deferred_work_queue::Ages;
 use crate::sync::Arc;
-use hal_core::{Error, Semaphore};
+use hal_core::Error;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -26,19 +26,19 @@ pub(crate) trait Schedule: Send + Sync {
 pub(crate) struct Worklist {
     queues: SmallVec<[Arc<dyn Schedule>; 2]>,
     /// Nothing almost always, so that a submission that does not fail pays for no more than looking.
-    failures: Option<Failures>,
+    failures: Option<Box<Failures>>,
 }
 
 #[derive(Default)]
 struct Failures {
-    semaphores: VecDeque<(Arc<dyn Semaphore>, Error)>,
+    semaphores: VecDeque<(Arc<TimelineSemaphore>, Error)>,
     /// Not idle before the failures of their submissions have been told.
     held: Vec<(Arc<dyn Schedule>, Ages)>,
 }
 
 impl Worklist {
-    pub(crate) fn fail(&mut self, semaphore: Arc<dyn Semaphore>, error: Error) {
-        self.failures.get_or_insert_default().semaphores.push_back((semaphore, error));
+    pub(crate) fn fail(&mut self, timeline: Arc<TimelineSemaphore>, error: Error) {
+        self.failures.get_or_insert_default().semaphores.push_back((timeline, error));
     }
 
     pub(crate) fn schedule(&mut self, queue: Arc<dyn Schedule>) {
@@ -62,19 +62,15 @@ impl Worklist {
     pub(crate) fn settle(self) {
         if self.failures.is_some() || !self.queues.is_empty() {
             self.settle_all();
+        } else {
+            // Owns nothing. To drop it would be to look at all of it once more, for every submission.
+            std::mem::forget(self);
         }
     }
 
     fn settle_all(mut self) {
-        while let Some((semaphore, error)) = self.next_failure() {
-            match TimelineSemaphore::of(&*semaphore) {
-                Some(timeline) => {
-                    timeline.fail_into(error, &mut self);
-                }
-                None => {
-                    semaphore.fail(error);
-                }
-            }
+        while let Some((timeline, error)) = self.next_failure() {
+            timeline.fail_into(error, &mut self);
         }
         for queue in self.queues {
             queue.schedule();
@@ -84,7 +80,7 @@ impl Worklist {
         }
     }
 
-    fn next_failure(&mut self) -> Option<(Arc<dyn Semaphore>, Error)> {
+    fn next_failure(&mut self) -> Option<(Arc<TimelineSemaphore>, Error)> {
         self.failures.as_mut()?.semaphores.pop_front()
     }
 }

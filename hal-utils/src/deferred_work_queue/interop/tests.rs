@@ -107,6 +107,10 @@ impl Semaphore for Alien {
     fn as_any(&self) -> &dyn Any {
         self
     }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
 }
 
 #[test]
