@@ -3,7 +3,7 @@
 use crate::{
     Buffer, BufferParams, CommandBuffer, CommandEncoder, CommandList, Deadline, DriverInfo, Encoding, Error,
     EventFd, Executable, ExecutableFormat, ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd,
-    NativeContext, NativeEvent, Queue, QueueParams, Result, Semaphore, SemaphorePoint,
+    Loading, NativeContext, NativeEvent, OnLoaded, Queue, QueueParams, Result, Semaphore, SemaphorePoint,
 };
 use std::any::Any;
 use std::fmt;
@@ -66,6 +66,30 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Each capability by name, and what this device has of it, for reports. Complete: the compiler tells where a new one
+    /// is missing.
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let Capabilities {
+            formats,
+            managed_memory,
+            memory_pools,
+            graphs,
+            parameter_reflection,
+            entry_point_listing,
+        } = self;
+        let yes = |has: bool| if has { "yes" } else { "no" }.to_owned();
+        let formats: Vec<_> = formats.iter().map(|format| format.name()).collect();
+        vec![
+            ("executable formats", formats.join(", ")),
+            ("managed memory", yes(*managed_memory)),
+            ("memory pools", yes(*memory_pools)),
+            ("graphs", yes(*graphs)),
+            ("parameter reflection", yes(*parameter_reflection)),
+            ("entry point listing", yes(*entry_point_listing)),
+            ("eventfd", yes(self.eventfd())),
+        ]
+    }
+
     /// [`Device::export_eventfd`] and [`Device::import_eventfd`] are there. The platform decides, not the driver.
     pub const fn eventfd(&self) -> bool {
         cfg!(target_os = "linux")
@@ -128,6 +152,10 @@ pub struct DeviceParams {
     /// What [`Encoding::Auto`] means for command buffers of this device. Default [`Encoding::Auto`], which is
     /// [`Encoding::Stream`].
     pub encoding: Encoding,
+    /// Most threads that run host calls, file transfers and the loading of executables in the background. They are
+    /// started on demand. A call that waits for another one's end takes a thread meanwhile: enough of those need more
+    /// than there are, so let such a call keep its [`HostCompletion`](crate::HostCompletion) and return. Default 4.
+    pub host_call_threads: usize,
     /// Called once if the device is lost, before any wait sees the loss. Must not block.
     pub on_lost: Option<Observer<Error>>,
     /// Called when the device could not free everything as it closed, and again if what outlived it cannot be freed.
@@ -143,6 +171,7 @@ impl Default for DeviceParams {
             completion_interval: Duration::from_micros(200),
             teardown_limit: Duration::from_secs(10),
             watchdog: None,
+            host_call_threads: 4,
             encoding: Encoding::Auto,
             on_lost: None,
             on_teardown: None,
@@ -159,6 +188,7 @@ impl fmt::Debug for DeviceParams {
             .field("completion_interval", &self.completion_interval)
             .field("teardown_limit", &self.teardown_limit)
             .field("watchdog", &self.watchdog)
+            .field("host_call_threads", &self.host_call_threads)
             .field("encoding", &self.encoding)
             .finish_non_exhaustive()
     }
@@ -240,6 +270,11 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// `InvalidArgument` with the driver's log if the driver does not accept the image, `Unimplemented` if the device
     /// does not take the format.
     fn load_executable(&self, params: &ExecutableParams<'_>) -> Result<Arc<dyn Executable>>;
+
+    /// As [`load_executable`](Device::load_executable), on a thread of the pool that runs host calls; `then` is called
+    /// there, or at once if the device has ended. The image is copied. When the device closes, what has not been begun
+    /// ends as `Cancelled`.
+    fn load_executable_then(&self, params: &ExecutableParams<'_>, then: OnLoaded);
 
     /// Makes a command buffer of a list that a [`CommandEncoder`] has validated. Use [`encoder`](#method.encoder) instead.
     ///
@@ -365,6 +400,23 @@ pub trait Device: Send + Sync + fmt::Debug {
 }
 
 impl dyn Device {
+    /// Loads code without blocking the caller.
+    ///
+    /// ```no_run
+    /// # async fn f(device: std::sync::Arc<dyn hal_core::Device>, text: &str) -> hal_core::Result<()> {
+    /// use hal_core::ExecutableParams;
+    ///
+    /// let kernels = device.load_executable_in_background(&ExecutableParams::ptx("kernels", text));
+    /// // Allocate, read files …
+    /// let kernels = kernels.await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn load_executable_in_background(&self, params: &ExecutableParams<'_>) -> Loading {
+        let (loading, then) = Loading::new();
+        self.load_executable_then(params, then);
+        loading
+    }
+
     /// Starts recording a command buffer for this device.
     ///
     /// ```no_run

@@ -19,8 +19,8 @@ pub struct CommandEncoder {
 }
 
 impl CommandEncoder {
-    /// For `Device::encoder`.
-    pub(crate) fn new(device: DeviceId, limits: Limits) -> Self {
+    /// For backends; everybody else has [`encoder`](trait.Device.html#method.encoder).
+    pub fn new(device: DeviceId, limits: Limits) -> Self {
         let list =
             CommandList { device, commands: Vec::new(), slots: Vec::new(), encoding: Encoding::default() };
         CommandEncoder { limits, list, open_groups: 0 }
@@ -190,6 +190,11 @@ impl CommandEncoder {
         }
         validate::device("encoder", self.list.device, device.id())?;
         device.create_command_buffer(self.list)
+    }
+
+    /// For backends: what was recorded.
+    pub fn into_list(self) -> CommandList {
+        self.list
     }
 
     /// Validates a reference; returns its offset and length.

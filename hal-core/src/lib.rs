@@ -42,7 +42,9 @@ mod error;
 mod executable;
 mod fence;
 mod future;
+mod host;
 mod interop;
+mod loading;
 mod queue;
 mod semaphore;
 pub mod validate;
@@ -62,9 +64,11 @@ pub use error::{Error, ErrorKind, NativeStatus, Origin, Result};
 pub use executable::{EntryPoint, Executable, ExecutableFormat, ExecutableParams, ParameterInfo};
 pub use fence::Fence;
 pub use future::{FenceFuture, Reached};
+pub use host::{HostCall, HostCompletion, HostFile, HostOutcome};
 pub use interop::{
     EventFd, ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, NativeStream,
 };
+pub use loading::{Loading, OnLoaded};
 pub use queue::{Execute, Queue, QueueParams, QueuePriority, Submission, SubmissionId, SubmissionParts};
 pub use semaphore::{Callback, Semaphore, SemaphoreExt, SemaphorePoint, TimepointId};
 pub use wait::{wait_all, wait_any};

@@ -1,7 +1,8 @@
 //! Where work is submitted.
 
 use crate::{
-    BufferRange, CommandBuffer, Deadline, Device, NativeStream, Result, Semaphore, SemaphorePoint, fence,
+    BufferRange, CommandBuffer, Deadline, Device, HostCall, HostFile, NativeStream, Result, Semaphore,
+    SemaphorePoint, fence,
 };
 use smallvec::SmallVec;
 use std::any::Any;
@@ -176,6 +177,57 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// On error nothing has happened, and the semaphores are as they were: `InvalidArgument` or `OutOfRange` for what
     /// validation finds, `DeviceLost`. What goes wrong later is found at the signal semaphores.
     fn submit(&self, submission: Submission) -> Result<SubmissionId>;
+
+    /// Runs a function on the host once all waits of `submission` are reached, on one of a few threads
+    /// ([`DeviceParams::host_call_threads`](crate::DeviceParams::host_call_threads)). Its signals follow when the
+    /// function, or whoever it gave its token to, [completes](crate::HostCompletion::complete) it. It counts as a
+    /// submission of this queue; it has no order with others but by semaphores.
+    ///
+    /// The function may call the HAL, submit to this queue, and wait. If it fails, panics or drops its token, its
+    /// submission fails, and so its dependants; nothing else does. When the device closes, functions that have not been
+    /// started never are, and those that run are waited for up to the teardown limit.
+    ///
+    /// ```no_run
+    /// # use hal_core::*;
+    /// # use std::sync::Arc;
+    /// # fn f(queue: &dyn Queue, ready: &Arc<dyn Semaphore>, done: &Arc<dyn Semaphore>) -> Result<()> {
+    /// let submission = Submission::new().label("check").wait(ready, 1).signal(done, 1);
+    /// queue.host_call(submission, Box::new(|completion| completion.complete(Ok(()))))?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`submit`](Queue::submit); `InvalidArgument` if `submission` has command buffers.
+    fn host_call(&self, submission: Submission, call: HostCall) -> Result<SubmissionId>;
+
+    /// Reads `target.length` bytes of `file` from `offset` into a buffer once all waits of `submission` are reached, and
+    /// then signals. Runs as a host call, through a ring of pinned memory of fixed size.
+    ///
+    /// What the file or the driver refuses, or a file that ends too early, fails the submission with an error that names
+    /// file, offset and reason; then the target's contents are undefined.
+    ///
+    /// # Errors
+    /// As for [`host_call`](Queue::host_call); `OutOfRange` for ranges outside the buffer or what a file can have.
+    fn read(
+        &self,
+        submission: Submission,
+        file: &Arc<HostFile>,
+        offset: u64,
+        target: BufferRange,
+    ) -> Result<SubmissionId>;
+
+    /// Writes a buffer's bytes to `file` from `offset`, as [`read`](Queue::read) reads them; the file grows as needed. A
+    /// failed write leaves the file's range undefined. Nothing is synced to the disk.
+    ///
+    /// # Errors
+    /// As for [`read`](Queue::read).
+    fn write(
+        &self,
+        submission: Submission,
+        source: BufferRange,
+        file: &Arc<HostFile>,
+        offset: u64,
+    ) -> Result<SubmissionId>;
 
     /// Whether everything submitted has ended. A queue that never had work is idle.
     fn is_idle(&self) -> bool;

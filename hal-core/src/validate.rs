@@ -216,6 +216,30 @@ pub fn submission(submission: &Submission, queue_device: DeviceId) -> Result<()>
     submission.work.iter().try_for_each(|execute| work(execute, queue_device))
 }
 
+/// A host call's submission has no work for the device.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn host_submission(submission: &Submission) -> Result<()> {
+    match submission.work.len() {
+        0 => Ok(()),
+        count => Err(invalid(format!(
+            "a host call or file transfer with {count} command buffers; submit them on their own, and let the call wait \
+             for what they signal"
+        ))),
+    }
+}
+
+/// A transfer between a file and a buffer. Files end where a signed 64-bit offset does.
+///
+/// # Errors
+/// `InvalidArgument` or `OutOfRange`.
+pub fn file_transfer(what: &str, offset: u64, buffer: &BufferRange, queue_device: DeviceId) -> Result<()> {
+    device("buffer", buffer.buffer.device_id(), queue_device)?;
+    range(format_args!("{what}'s buffer range"), buffer.offset, buffer.length, buffer.buffer.size())?;
+    range(format_args!("{what}'s file range"), offset, buffer.length, i64::MAX as u64)
+}
+
 fn work(execute: &Execute, queue_device: DeviceId) -> Result<()> {
     device("command buffer", execute.commands.device_id(), queue_device)?;
     let needed = execute.commands.list().slots();

@@ -6,6 +6,8 @@
 use crate::context::Current;
 use crate::deferred_work_queue::{CompletionInbox, Counters, Node, QueueCore, Work, WorkerInbox};
 use crate::event_pool::EventPool;
+use crate::file::Rings;
+use crate::host_calls::HostCalls;
 use crate::native::{Native, is_teardown};
 use crate::recycle::Spares;
 use crate::streams::Streams;
@@ -26,6 +28,8 @@ pub(crate) struct Core<N: Native> {
     pub(crate) counters: Counters,
     pub(crate) worker: WorkerInbox<N>,
     pub(crate) completion: CompletionInbox<N>,
+    pub(crate) host_calls: HostCalls<N>,
+    pub(crate) file_rings: Rings<N>,
     /// Everything that must hear of the device's end.
     pub(crate) members: Mutex<Members<N>>,
     lost: OnceLock<Error>,
@@ -59,6 +63,8 @@ impl<N: Native> Core<N> {
             counters: Counters::default(),
             worker: WorkerInbox::default(),
             completion: CompletionInbox::default(),
+            host_calls: HostCalls::default(),
+            file_rings: Rings::default(),
             members: Mutex::ranked(
                 Rank::Members,
                 Members { end: None, queues: Vec::new(), semaphores: Vec::new() },

@@ -14,8 +14,8 @@ use crate::timeline::TimelineSemaphore;
 use hal_core::{
     Buffer, BufferParams, BufferRef, Command, CommandBuffer, CommandList, Deadline, Device, DeviceCounters,
     DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, EventFd, Executable, ExecutableParams,
-    ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, Queue, QueueParams, Result,
-    Semaphore, SemaphorePoint, validate,
+    ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, OnLoaded, Queue,
+    QueueParams, Result, Semaphore, SemaphorePoint, validate,
 };
 use std::any::Any;
 use std::fmt;
@@ -78,6 +78,7 @@ fn finish<N: Native>(core: &Arc<Core<N>>) {
     let current = core.inspect(core.enter());
     // In any case: an event that a kept node owns holds the core.
     core.spares.close();
+    core.file_rings.clear();
     match current {
         Ok(_current) => {
             // SAFETY: the device is current.
@@ -102,6 +103,13 @@ impl<N: Native> Drop for Lifeline<N> {
         );
         let deadline = Deadline::after(self.core.params.teardown_limit);
         cancel_unissued(&self.core, &cancelled);
+        // While both threads still serve them.
+        for abandoned in self.core.host_calls.close(&cancelled, deadline) {
+            self.core.note(Err(Error::new(
+                ErrorKind::Cancelled,
+                format!("{abandoned} still ran after the teardown limit"),
+            )));
+        }
         self.watcher.end(&cancelled);
         let Threads { worker, completion } = std::mem::take(&mut *self.threads.lock());
         // The worker first: what it is issuing now is the last that the completion thread gets.
@@ -155,6 +163,23 @@ impl<N: Native> Device for SharedDevice<N> {
 
     fn load_executable(&self, params: &ExecutableParams<'_>) -> Result<Arc<dyn Executable>> {
         Ok(Arc::new(Module::load(self.core(), params)?))
+    }
+
+    fn load_executable_then(&self, params: &ExecutableParams<'_>, then: OnLoaded) {
+        let core = self.core().clone();
+        let (label, format, image) = (params.label.to_owned(), params.format, params.image.to_vec());
+        self.core().host_calls.spawn(
+            self.core(),
+            Box::new(move |end| {
+                let loaded = match end {
+                    Some(end) => Err(end.context(format_args!("loading `{label}`"))),
+                    None => Module::load(&core, &ExecutableParams { label: &label, format, image: &image })
+                        .map(|module| Arc::new(module) as Arc<dyn Executable>),
+                };
+                drop(core);
+                then(loaded);
+            }),
+        );
     }
 
     fn create_command_buffer(&self, list: CommandList) -> Result<Arc<dyn CommandBuffer>> {

@@ -10,6 +10,8 @@
 //! | the semaphore that hosts, devices and backends meet at | [`TimelineSemaphore`] |
 //! | native events and streams, used again | `event_pool`, `streams` |
 //! | recorded work, replayed | `command_buffer` |
+//! | functions of queues on the host | `host_calls` |
+//! | transfers between files and buffers | `file` |
 //! | points on timelines as file descriptors | `interop` |
 
 pub mod loader;
@@ -24,6 +26,8 @@ mod device;
 mod driver;
 mod event_pool;
 mod executable;
+mod file;
+mod host_calls;
 mod interop;
 mod queue;
 mod recycle;

@@ -2,9 +2,13 @@
 
 use crate::deferred_work_queue::QueueCore;
 use crate::device::{Lifeline, SharedDevice};
+use crate::file;
+use crate::host_calls;
 use crate::native::{Handle, Native};
 use crate::sync::Arc;
-use hal_core::{Deadline, Device, NativeStream, Queue, Result, Submission, SubmissionId};
+use hal_core::{
+    BufferRange, Deadline, Device, HostCall, HostFile, NativeStream, Queue, Result, Submission, SubmissionId,
+};
 use std::any::Any;
 use std::fmt;
 
@@ -31,6 +35,30 @@ impl<N: Native> Queue for SharedQueue<N> {
 
     fn submit(&self, submission: Submission) -> Result<SubmissionId> {
         self.core.submit(submission)
+    }
+
+    fn host_call(&self, submission: Submission, call: HostCall) -> Result<SubmissionId> {
+        host_calls::submit(&self.core, submission, call)
+    }
+
+    fn read(
+        &self,
+        submission: Submission,
+        file: &Arc<HostFile>,
+        offset: u64,
+        target: BufferRange,
+    ) -> Result<SubmissionId> {
+        file::transfer(&self.core, submission, file::Direction::Read, file, offset, target)
+    }
+
+    fn write(
+        &self,
+        submission: Submission,
+        source: BufferRange,
+        file: &Arc<HostFile>,
+        offset: u64,
+    ) -> Result<SubmissionId> {
+        file::transfer(&self.core, submission, file::Direction::Write, file, offset, source)
     }
 
     fn is_idle(&self) -> bool {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::Context as _;
 
-use crate::{artifacts, softgpu};
+use crate::{artifacts, conformance, softgpu};
 
 /// Options of `hal-cts run`, passed on as they are.
 #[derive(clap::Args)]
@@ -28,7 +28,7 @@ pub struct Args {
     /// List the cases instead of running them
     #[arg(long)]
     list: bool,
-    /// Write report.json and junit.xml to this folder [default: target/cts]
+    /// Write index.html, report.json and junit.xml to this folder [default: target/cts]
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     /// Kill a case after this time [default: 60]
@@ -46,6 +46,9 @@ pub struct Args {
     /// On the software GPU, turn every checker on; a case fails if one reports something
     #[arg(long)]
     checkers: bool,
+    /// Write docs/conformance.md from the report afterwards; for complete runs on the software GPU
+    #[arg(long)]
+    write_conformance: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<()> {
@@ -57,13 +60,17 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         None => artifacts::target_directory()?.join("cts"),
     };
     let program = artifacts::find(&files, "hal-cts")?;
+    let write_conformance = args.write_conformance && !args.list;
     let status = Command::new(&program)
-        .args(arguments(args, report))
+        .args(arguments(args, report.clone()))
         .status()
         .with_context(|| format!("cannot start {}", program.display()))?;
     if !status.success() {
         // It has said why.
         std::process::exit(status.code().unwrap_or(1));
+    }
+    if write_conformance {
+        conformance::write(&report)?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 mod artifacts;
 mod bench;
 mod bindings;
+mod conformance;
 mod cts;
 mod info;
 mod kernels;
@@ -26,6 +27,8 @@ struct Cli {
 enum Command {
     /// Measure what the HAL itself costs.
     Bench(bench::Args),
+    /// Write docs/conformance.md from the last complete run of the suite on the software GPU, or check it.
+    Conformance(conformance::Args),
     /// Build and run the conformance suite.
     Cts(cts::Args),
     /// List every driver and device, and why a driver could not be loaded.
@@ -45,6 +48,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Bench(args) => bench::run(args),
+        Command::Conformance(args) => conformance::run(args),
         Command::Cts(args) => cts::run(args),
         Command::Info(args) => info::run(args),
         Command::Kernels(args) => kernels::run(args),

@@ -66,10 +66,12 @@ mod tests {
     #[test]
     fn a_library_that_is_no_driver_lacks_everything() {
         let report = hal::symbols("hip", &DriverChoice::Path("libc.so.6".into())).unwrap();
-        assert_eq!(count(&report, SymbolState::MissingRequired), report.rows.len());
+        let required = count(&report, SymbolState::MissingRequired);
+        let optional = report.rows.len() - required;
+        assert!(required > 30, "{}", summary(&report));
         assert_eq!(
             summary(&report),
-            format!("libc.so.6: 0 found, {} required missing, 0 optional missing", report.rows.len())
+            format!("libc.so.6: 0 found, {required} required missing, {optional} optional missing")
         );
         assert!(line(&report.rows[0].0, report.rows[0].1).starts_with("missing-required"));
     }

@@ -19,7 +19,11 @@ pub fn probe(target: &Target) {
                 version: info.driver.version.clone(),
                 path: info.driver.path.clone(),
             },
-            device: DeviceReport { name: info.name.clone(), arch: info.arch.clone() },
+            device: DeviceReport {
+                name: info.name.clone(),
+                arch: info.arch.clone(),
+                capabilities: capabilities(&info),
+            },
             cases: registry().iter().map(|case| planned(case, &info)).collect(),
         }),
         Err(reason) => Probe::Missing(reason),
@@ -47,6 +51,10 @@ pub fn end_with_parent() {
 
 fn registry() -> Vec<Case> {
     hal_cts::cases().into_iter().chain(hal_cts::selftest()).collect()
+}
+
+fn capabilities(info: &DeviceInfo) -> Vec<(String, String)> {
+    info.capabilities.rows().into_iter().map(|(name, has)| (name.to_owned(), has)).collect()
 }
 
 fn planned(case: &Case, info: &DeviceInfo) -> Planned {

@@ -102,7 +102,7 @@ mod tests {
                 duration_s: 1.0,
             };
             let driver = DriverReport { kind: "soft".into(), version: "1".into(), path: "p".into() };
-            let device = DeviceReport { name: "G".into(), arch: "sm_80".into() };
+            let device = DeviceReport { name: "G".into(), arch: "sm_80".into(), capabilities: Vec::new() };
             RunReport::new("cuda".into(), driver, device, 1.0, vec![case])
         };
         let all = over_seeds(&[Some(1), Some(2), Some(3)], false, run).unwrap();

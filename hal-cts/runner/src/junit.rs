@@ -10,7 +10,7 @@ pub fn to_xml(report: &Report) -> anyhow::Result<String> {
     let mut junit = quick_junit::Report::new("hal-cts");
     junit.set_time(seconds(report.runs.iter().map(|run| run.duration_s).sum()));
     for run in &report.runs {
-        // Cases of a suite stand together in the registry.
+        // Cases of a suite stand together.
         for cases in run.cases.chunk_by(|a, b| a.suite == b.suite) {
             junit.add_test_suite(suite(run, cases));
         }
@@ -72,9 +72,9 @@ mod tests {
             case("fence", "c", Status::Skipped, Some("no graphs")),
         ];
         let driver = DriverReport { kind: "soft".into(), version: "1".into(), path: "in-process".into() };
-        let device = DeviceReport { name: "G".into(), arch: "sm_80".into() };
+        let device = DeviceReport { name: "G".into(), arch: "sm_80".into(), capabilities: Vec::new() };
         let run = RunReport::new("hip".into(), driver, device, 1.0, cases);
-        let xml = to_xml(&Report { schema: SCHEMA, runs: vec![run] }).unwrap();
+        let xml = to_xml(&Report { schema: SCHEMA, complete: true, runs: vec![run] }).unwrap();
         let parsed = quick_junit::Report::deserialize_from_str(&xml).unwrap();
         let found: Vec<_> = parsed
             .test_suites

@@ -8,6 +8,7 @@ mod glob;
 mod instruments;
 mod isolate;
 mod junit;
+mod page;
 mod plan;
 mod protocol;
 mod report;
@@ -71,7 +72,7 @@ struct Selection {
 struct RunArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Write report.json and junit.xml to this folder
+    /// Write index.html, report.json and junit.xml to this folder
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     /// Kill a case after this time
@@ -159,12 +160,13 @@ fn run_cases(args: RunArgs) -> anyhow::Result<ExitCode> {
         // Before the work, so that it is not lost for a folder that cannot be.
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
+    let complete = args.selection.filter.is_empty();
     let plan = make_plan(args.selection)?;
     let seeds: Vec<Option<u64>> = match args.order_seed.or(args.order_seeds) {
         Some(seeds) => seeds.map(Some).collect(),
         None => vec![None],
     };
-    let mut report = Report { schema: SCHEMA, runs: Vec::new() };
+    let mut report = Report { schema: SCHEMA, complete, runs: Vec::new() };
     for run in &plan.runs {
         let jobs = args.jobs.unwrap_or_else(|| run::default_jobs(run));
         let once = |with: &Instruments| run::run(run, with, jobs, args.timeout);
@@ -174,7 +176,8 @@ fn run_cases(args: RunArgs) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.report {
         report::write_atomically(&folder.join("report.json"), &report.to_json()?)?;
         report::write_atomically(&folder.join("junit.xml"), &junit::to_xml(&report)?)?;
-        print(&format!("\nreport.json and junit.xml are in {}\n", folder.display()))?;
+        report::write_atomically(&folder.join("index.html"), &page::to_html(&report))?;
+        print(&format!("\nindex.html, report.json and junit.xml are in {}\n", folder.display()))?;
     }
     match report.shortcoming() {
         None => Ok(ExitCode::SUCCESS),

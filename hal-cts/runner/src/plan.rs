@@ -131,7 +131,7 @@ mod tests {
         let case = |suite: &str, name: &str| Planned { suite: suite.into(), name: name.into(), skip: None };
         Ok(Found {
             driver: DriverReport { kind: "soft".into(), version: "1".into(), path: "p".into() },
-            device: DeviceReport { name: "G".into(), arch: "sm_80".into() },
+            device: DeviceReport { name: "G".into(), arch: "sm_80".into(), capabilities: Vec::new() },
             cases: vec![case("buffer", "fill"), case("fence", "join"), case("selftest", "fails")],
         })
     }

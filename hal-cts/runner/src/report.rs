@@ -13,6 +13,9 @@ pub const SCHEMA: u32 = 1;
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: u32,
+    /// Whether every case there is was chosen.
+    #[serde(default)]
+    pub complete: bool,
     /// One per backend and driver, in the order they ran.
     pub runs: Vec<RunReport>,
 }
@@ -34,7 +37,7 @@ pub struct RunReport {
     pub skipped: usize,
     /// From start to end; less than the sum over the cases when several run at a time.
     pub duration_s: f64,
-    /// Every case, in the registry's order.
+    /// Every case, suite by suite, in the registry's order.
     pub cases: Vec<CaseReport>,
 }
 
@@ -56,6 +59,9 @@ pub struct DeviceReport {
     pub name: String,
     /// `sm_80`, `gfx90a`.
     pub arch: String,
+    /// Each capability by name, and what the device has of it.
+    #[serde(default)]
+    pub capabilities: Vec<(String, String)>,
 }
 
 /// How one case ended.
@@ -86,14 +92,22 @@ pub enum Status {
 }
 
 impl RunReport {
-    /// Counts the cases.
+    /// Counts the cases, and puts those of a suite together.
     pub fn new(
         backend: String,
         driver: DriverReport,
         device: DeviceReport,
         duration_s: f64,
-        cases: Vec<CaseReport>,
+        mut cases: Vec<CaseReport>,
     ) -> Self {
+        // The registry may have a suite's cases here and there; readers want them together.
+        let mut suites: Vec<String> = Vec::new();
+        for case in &cases {
+            if !suites.contains(&case.suite) {
+                suites.push(case.suite.clone());
+            }
+        }
+        cases.sort_by_key(|case| suites.iter().position(|suite| *suite == case.suite));
         let count = |status| cases.iter().filter(|case| case.status == status).count();
         RunReport {
             backend,
@@ -168,8 +182,12 @@ mod tests {
 
     fn report(cases: Vec<CaseReport>) -> Report {
         let driver = DriverReport { kind: "soft".into(), version: "12.8".into(), path: "in-process".into() };
-        let device = DeviceReport { name: "G".into(), arch: "sm_80".into() };
-        Report { schema: SCHEMA, runs: vec![RunReport::new("cuda".into(), driver, device, 1.5, cases)] }
+        let device = DeviceReport { name: "G".into(), arch: "sm_80".into(), capabilities: Vec::new() };
+        Report {
+            schema: SCHEMA,
+            complete: true,
+            runs: vec![RunReport::new("cuda".into(), driver, device, 1.5, cases)],
+        }
     }
 
     #[test]
@@ -180,10 +198,10 @@ mod tests {
             case("c", Status::Skipped, Some("cannot")),
         ]);
         let found: serde_json::Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
-        let expected = json!({"schema": 1, "runs": [{
+        let expected = json!({"schema": 1, "complete": true, "runs": [{
             "backend": "cuda",
             "driver": {"kind": "soft", "version": "12.8", "path": "in-process"},
-            "device": {"name": "G", "arch": "sm_80"},
+            "device": {"name": "G", "arch": "sm_80", "capabilities": []},
             "passed": 1, "failed": 1, "skipped": 1, "duration_s": 1.5,
             "cases": [
                 {"suite": "semaphore", "name": "wait_before_signal", "status": "passed", "reason": null,
@@ -196,6 +214,15 @@ mod tests {
     }
 
     #[test]
+    fn cases_of_a_suite_stand_together() {
+        let of =
+            |suite: &str, name: &str| CaseReport { suite: suite.into(), ..case(name, Status::Passed, None) };
+        let report = report(vec![of("b", "1"), of("a", "2"), of("b", "3"), of("a", "4")]);
+        let names: Vec<_> = report.runs[0].cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names, ["1", "3", "2", "4"]);
+    }
+
+    #[test]
     fn success_needs_one_case_in_every_run_and_no_failure() {
         let passed = || case("a", Status::Passed, None);
         let skipped = || case("b", Status::Skipped, Some("cannot"));
@@ -204,7 +231,7 @@ mod tests {
         assert!(report(vec![]).shortcoming().unwrap().contains("no case ran"));
         let failed = report(vec![passed(), case("c", Status::Failed, Some("x"))]);
         assert_eq!(failed.shortcoming().unwrap(), "1 case failed");
-        assert!(Report { schema: SCHEMA, runs: vec![] }.shortcoming().is_some());
+        assert!(Report { schema: SCHEMA, complete: true, runs: vec![] }.shortcoming().is_some());
 
         let mut two = report(vec![passed()]);
         two.runs.extend(report(vec![skipped()]).runs);

@@ -57,9 +57,9 @@ mod tests {
             case("semaphore", "c", Status::Skipped, Some("cannot")),
         ];
         let driver = DriverReport { kind: "soft".into(), version: "1".into(), path: "in-process".into() };
-        let device = DeviceReport { name: "G".into(), arch: "sm_80".into() };
+        let device = DeviceReport { name: "G".into(), arch: "sm_80".into(), capabilities: Vec::new() };
         let run = RunReport::new("cuda".into(), driver, device, 2.0, cases);
-        let text = render(&Report { schema: SCHEMA, runs: vec![run] });
+        let text = render(&Report { schema: SCHEMA, complete: true, runs: vec![run] });
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is not in {text}"));
         assert!(place("cuda on soft: G (sm_80)") < place("FAILED semaphore/b: one\n         two"));
         assert!(place("FAILED") < place("  buffer          1       0        0    1.0 s"));

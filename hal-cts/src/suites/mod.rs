@@ -51,10 +51,13 @@ mod dispatch;
 mod executable;
 mod failure;
 mod fences;
+mod files;
 mod fill;
 mod future;
 mod graph;
 mod handles;
+mod host_calls;
+mod host_failures;
 mod idle;
 mod interop;
 mod kernel;
@@ -120,6 +123,9 @@ pub fn cases() -> Vec<Case> {
         streams::CASES,
         lifetime::CASES,
         handles::CASES,
+        host_calls::CASES,
+        host_failures::CASES,
+        files::CASES,
         interop::CASES,
         #[cfg(unix)]
         descriptor::CASES,

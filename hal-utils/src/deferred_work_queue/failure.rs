@@ -18,6 +18,7 @@ pub(crate) fn end_members<N: Native>(core: &Arc<Core<N>>, error: &Error) {
     for queue in queues.iter().filter_map(Weak::upgrade) {
         fail_unissued(&queue, error);
     }
+    core.host_calls.cancel(error);
     for semaphore in semaphores.iter().filter_map(Weak::upgrade) {
         semaphore.fail(error.clone());
     }
@@ -33,6 +34,7 @@ pub(crate) fn cancel_unissued<N: Native>(core: &Arc<Core<N>>, error: &Error) {
     for queue in queues.iter().filter_map(Weak::upgrade) {
         fail_unissued(&queue, error);
     }
+    core.host_calls.cancel(error);
 }
 
 fn fail_unissued<N: Native>(queue: &Arc<QueueCore<N>>, error: &Error) {

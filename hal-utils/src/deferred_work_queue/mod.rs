@@ -80,9 +80,10 @@ mod tests;
 
 pub(crate) use completion::{CompletionInbox, run as run_completion};
 pub(crate) use failure::cancel_unissued;
-pub(crate) use in_flight::Ages;
+pub(crate) use in_flight::{Ages, InFlight};
 pub(crate) use interop::{export_event, import_event};
 pub(crate) use node::Node;
 pub(crate) use queue_core::{Counters, QueueCore};
 pub(crate) use states::Work;
+pub(crate) use submit::ours;
 pub(crate) use worker::{WorkerInbox, run as run_worker};

@@ -64,6 +64,13 @@ impl<N: Native> QueueCore<N> {
         if waits.unmet.is_empty() { self.submit_ready(work) } else { self.submit_pending(work, waits.unmet) }
     }
 
+    /// A place in the queue for work that the host does.
+    pub(crate) fn enlist(self: &Arc<Self>) -> Result<(SubmissionId, InFlight<N>)> {
+        let in_flight = InFlight::new(self);
+        let sequence = self.state.lock().take_sequence()?;
+        Ok((SubmissionId { queue: self.id, sequence }, in_flight))
+    }
+
     /// Memory for a submission, with a node whose place is this queue's stream.
     pub(super) fn spare(&self) -> Spare<Work<N>, Node<N>> {
         let spare = self.core.spares.take(self.stream);
@@ -190,7 +197,7 @@ impl<N: Native> super::queue_core::State<N> {
 
 /// Queues work with the semaphores of this crate, whichever device made them.
 #[inline]
-fn ours(point: SemaphorePoint) -> Result<TimelinePoint> {
+pub(crate) fn ours(point: SemaphorePoint) -> Result<TimelinePoint> {
     TimelinePoint::of(point).ok_or_else(foreign_semaphore)
 }
 
