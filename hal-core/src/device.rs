@@ -4,6 +4,7 @@ use crate::{
     Buffer, BufferParams, CommandBuffer, CommandEncoder, CommandList, Deadline, DriverInfo, Encoding, Error,
     EventFd, Executable, ExecutableFormat, ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd,
     Loading, NativeContext, NativeEvent, OnLoaded, Queue, QueueParams, Result, Semaphore, SemaphorePoint,
+    SubmissionTrace,
 };
 use std::any::Any;
 use std::fmt;
@@ -156,6 +157,11 @@ pub struct DeviceParams {
     /// started on demand. A call that waits for another one's end takes a thread meanwhile: enough of those need more
     /// than there are, so let such a call keep its [`HostCompletion`](crate::HostCompletion) and return. Default 4.
     pub host_call_threads: usize,
+    /// Called for each submission as it ends, on the thread that ends it, before its resources are freed: once
+    /// `wait_idle` returns, all that it waited for has been told. It must not block or call the device; what it is told
+    /// of is allocated for it. What is given up as the device closes is told to `on_teardown` instead. Default none, which
+    /// costs nothing.
+    pub trace: Option<Observer<SubmissionTrace>>,
     /// Called once if the device is lost, before any wait sees the loss. Must not block.
     pub on_lost: Option<Observer<Error>>,
     /// Called when the device could not free everything as it closed, and again if what outlived it cannot be freed.
@@ -172,6 +178,7 @@ impl Default for DeviceParams {
             teardown_limit: Duration::from_secs(10),
             watchdog: None,
             host_call_threads: 4,
+            trace: None,
             encoding: Encoding::Auto,
             on_lost: None,
             on_teardown: None,
@@ -189,6 +196,7 @@ impl fmt::Debug for DeviceParams {
             .field("teardown_limit", &self.teardown_limit)
             .field("watchdog", &self.watchdog)
             .field("host_call_threads", &self.host_call_threads)
+            .field("trace", &self.trace.is_some())
             .field("encoding", &self.encoding)
             .finish_non_exhaustive()
     }

@@ -47,6 +47,7 @@ mod interop;
 mod loading;
 mod queue;
 mod semaphore;
+mod trace;
 pub mod validate;
 mod wait;
 
@@ -71,4 +72,5 @@ pub use interop::{
 pub use loading::{Loading, OnLoaded};
 pub use queue::{Execute, Queue, QueueParams, QueuePriority, Submission, SubmissionId, SubmissionParts};
 pub use semaphore::{Callback, Semaphore, SemaphoreExt, SemaphorePoint, TimepointId};
+pub use trace::SubmissionTrace;
 pub use wait::{wait_all, wait_any};

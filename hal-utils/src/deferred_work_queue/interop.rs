@@ -11,6 +11,7 @@ use super::in_flight::InFlight;
 use super::issue;
 use super::node::Node;
 use super::queue_core::QueueCore;
+use super::stamps::Stamps;
 use super::states::{Ready, Work};
 use crate::core::Core;
 use crate::event_pool::PooledEvent;
@@ -118,6 +119,7 @@ impl<N: Native> QueueCore<N> {
     /// A submission that does nothing but signal.
     fn import(self: &Arc<Self>, signal: TimelinePoint) -> Box<Work<N>> {
         let submitted = self.core.params.watchdog.map(|_| Instant::now());
+        let stamps = Stamps::new(&self.core);
         self.spare().fill(|node| Work {
             id: SubmissionId { queue: self.id, sequence: 0 },
             label: Some(Cow::Borrowed("imported event")),
@@ -126,6 +128,7 @@ impl<N: Native> QueueCore<N> {
             signals: smallvec![signal],
             dependencies: SmallVec::new(),
             submitted,
+            stamps,
             node,
             in_flight: InFlight::new(self),
         })

@@ -49,6 +49,7 @@ unsafe fn hand_on<N: Native>(
     if let Some(error) = ready.0.dependencies.iter().find_map(|node| node.failure().cloned()) {
         return refuse(ready, error);
     }
+    ready.0.stamp_issue();
     let mut touched = false;
     // SAFETY: the device is current; the event lives, by contract.
     let recorded = unsafe { hand_over(queue, &mut ready.0, foreign, &mut touched) };

@@ -59,6 +59,7 @@ mod issue;
 mod lanes;
 mod node;
 mod queue_core;
+mod stamps;
 mod states;
 mod submit;
 mod watchdog;

@@ -3,6 +3,7 @@
 use super::in_flight::InFlight;
 use super::node::Node;
 use super::queue_core::QueueCore;
+use super::stamps::Stamps;
 use crate::command_buffer::Lease;
 use crate::native::Native;
 use crate::sync::{Arc, Ordering};
@@ -27,6 +28,8 @@ pub(crate) struct Work<N: Native> {
     pub(crate) dependencies: SmallVec<[Arc<Node<N>>; 2]>,
     /// When it was submitted, if somebody watches.
     pub(crate) submitted: Option<Instant>,
+    /// For its trace, if somebody wants that.
+    pub(super) stamps: Option<Box<Stamps>>,
     /// What others see of it.
     pub(crate) node: Arc<Node<N>>,
     /// Counts it as in flight until it is dropped: after its signals, and with its resources.
@@ -89,6 +92,7 @@ impl<N: Native> Work<N> {
     pub(crate) fn fail(&mut self, error: Error, worklist: &mut Worklist) -> Error {
         let error = error.with_origin(|| self.origin());
         self.queue().core.counters.failed.fetch_add(1, Ordering::Relaxed);
+        self.stamp_failure(&error);
         worklist.hold(self.queue().clone(), self.in_flight.ages());
         for point in self.signals.drain(..) {
             worklist.fail(point.timeline, error.clone());
@@ -97,7 +101,8 @@ impl<N: Native> Work<N> {
     }
 
     /// The end: frees what it keeps alive, and keeps the memory for the next.
-    pub(crate) fn recycle(self: Box<Self>) {
+    pub(crate) fn recycle(mut self: Box<Self>) {
+        self.tell_end();
         let core = self.queue().core.clone();
         let node = self.node.clone();
         core.spares.give(self, node);

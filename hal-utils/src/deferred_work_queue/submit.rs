@@ -4,6 +4,7 @@ use super::in_flight::InFlight;
 use super::issue;
 use super::node::Node;
 use super::queue_core::QueueCore;
+use super::stamps::Stamps;
 use super::states::{Ready, Work};
 use crate::native::Native;
 use crate::recycle::Spare;
@@ -34,6 +35,7 @@ impl<N: Native> QueueCore<N> {
             signals.push(ours(point)?);
         }
         let submitted = self.core.params.watchdog.map(|_| Instant::now());
+        let stamps = Stamps::new(&self.core);
         let mut work = self.spare().fill(|node| Work {
             id: SubmissionId { queue: self.id, sequence: 0 },
             label: parts.label.take(),
@@ -42,6 +44,7 @@ impl<N: Native> QueueCore<N> {
             signals,
             dependencies: std::mem::take(&mut waits.dependencies),
             submitted,
+            stamps,
             node,
             in_flight: InFlight::new(self),
         });

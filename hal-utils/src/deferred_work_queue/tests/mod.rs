@@ -14,6 +14,7 @@ mod failure;
 mod lifecycle;
 mod loss;
 mod order;
+mod trace;
 mod watchdog;
 
 struct Bench {
