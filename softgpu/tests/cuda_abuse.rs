@@ -173,7 +173,7 @@ fn callbacks_of_every_kind_may_not_call_back() {
     assert_eq!(code, 0);
     let (mut graph, mut exec, mut made) = (0u64, 0u64, 0u64);
     assert_eq!(cu!(cuGraphCreate(&mut graph => *mut u64, 0 => u32)), 0);
-    let params = [node as HostFn as u64, 0];
+    let params = [node as HostFn as usize as u64, 0];
     let code = cu!(cuGraphAddHostNode(
         &mut made => *mut u64, graph => u64, null_mut() => *mut u64, 0 => usize, params.as_ptr() => *const u64
     ));

@@ -3,5 +3,6 @@
 
 pub(crate) mod capture;
 pub(crate) mod graph;
+pub(crate) mod jit;
 pub(crate) mod pool;
 pub(crate) mod virtual_memory;

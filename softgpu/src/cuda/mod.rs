@@ -12,8 +12,11 @@ mod graph;
 mod graph_exec;
 mod init;
 mod launch;
+mod library;
+mod link;
 mod memory;
 mod module;
+mod more;
 mod node;
 mod pointer;
 mod pool;
@@ -60,8 +63,11 @@ pub fn tables() -> &'static [&'static [Entry]] {
         event::ENTRIES,
         capture::ENTRIES,
         module::ENTRIES,
+        link::ENTRIES,
+        library::ENTRIES,
         function::ENTRIES,
         launch::ENTRIES,
+        more::ENTRIES,
         graph::ENTRIES,
         node::ENTRIES,
         graph_exec::ENTRIES,

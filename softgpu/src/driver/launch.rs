@@ -87,6 +87,14 @@ impl Launch {
         &self.function
     }
 
+    /// Whether all blocks could be resident at once.
+    pub fn is_resident(&self) -> bool {
+        let product = |extents: [u32; 3]| extents.iter().map(|&n| u64::from(n)).product::<u64>();
+        let each =
+            self.function.blocks_per_multiprocessor(product(self.block) as u32, u64::from(self.shared));
+        product(self.grid) <= u64::from(each * limits::MULTIPROCESSORS)
+    }
+
     /// Extents of the grid.
     pub fn grid(&self) -> [u32; 3] {
         self.grid

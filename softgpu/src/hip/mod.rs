@@ -21,8 +21,10 @@ mod graph;
 mod graph_exec;
 mod init;
 mod launch;
+mod link;
 mod memory;
 mod module;
+mod more;
 mod node;
 mod pointer;
 mod pool;
@@ -76,8 +78,10 @@ pub fn tables() -> &'static [&'static [Entry]] {
         event::ENTRIES,
         capture::ENTRIES,
         module::ENTRIES,
+        link::ENTRIES,
         function::ENTRIES,
         launch::ENTRIES,
+        more::ENTRIES,
         graph::ENTRIES,
         node::ENTRIES,
         graph_exec::ENTRIES,

@@ -2,68 +2,29 @@
 
 use super::{Hip, current};
 use crate::abi::{In, Out, Text, entries};
-use crate::driver::module::{LoadError, MODULES, Module, image_text};
-use crate::driver::{Error, Result};
-use std::ffi::{CString, c_char};
+use crate::both::jit::{self, Logs};
+use crate::driver::module::{LoadError, MODULES, Module};
 use std::sync::Arc;
 
-fn load(image: In<u8>) -> std::result::Result<Arc<Module>, LoadError> {
-    let context = current::context()?;
-    // SAFETY: the caller of the entry point promises an image of a kind that says where it ends.
-    let text = unsafe { image_text(image.as_ptr()) }?;
-    Module::load(&context, text)
-}
-
-/// Loads a file, whose end is known though its kind is not.
-fn load_file(path: &str) -> std::result::Result<Arc<Module>, LoadError> {
-    let context = current::context()?;
-    // `hipErrorFileNotFound`
-    let mut bytes = std::fs::read(path).map_err(|_| Error(301))?;
-    // What follows a zero byte would be no text; binary kinds are told by their beginning.
-    bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
-    let bytes = CString::new(bytes).map_err(|_| Error::INVALID_IMAGE)?;
-    // SAFETY: ended by a zero byte.
-    let text = unsafe { image_text(bytes.as_ptr().cast()) }?;
-    Module::load(&context, text)
-}
-
-/// A log buffer among JIT options: where it is, and where its size stands and how much was written is to stand.
-#[derive(Clone, Copy, Default)]
-struct Log {
-    buffer: u64,
-    size_at: Option<usize>,
-}
-
-impl Log {
-    fn write(self, values: Out<u64>, text: &str) -> Result<()> {
-        let Some(at) = self.size_at else { return Ok(()) };
-        // The value itself is the size, as 32 bits.
-        let size = values.list_at(at) as u32 as usize;
-        let mut written = 0;
-        if self.buffer != 0 && size > 0 {
-            written = text.len().min(size - 1);
-            Out::<c_char>::at(self.buffer).set_text(text, size)?;
-        }
-        values.set_at(at, written as u64);
-        Ok(())
-    }
-}
-
 /// `hipJitOption*`
-const WALL_TIME: i32 = 2;
-const INFO_LOG: i32 = 3;
-const INFO_LOG_SIZE: i32 = 4;
-const ERROR_LOG: i32 = 5;
-const ERROR_LOG_SIZE: i32 = 6;
 const LAST_OPTION: i32 = 28;
 const FIRST_AMD_OPTION: i32 = 10_000;
 const LAST_AMD_OPTION: i32 = 10_001;
+
+/// Whether there is such a JIT option.
+pub(super) fn is_option(option: i32) -> bool {
+    matches!(option, 0..=LAST_OPTION | FIRST_AMD_OPTION..=LAST_AMD_OPTION)
+}
+
+fn load(image: In<u8>) -> std::result::Result<Arc<Module>, LoadError> {
+    jit::load(&current::context()?, image)
+}
 
 entries! { Hip;
     /// Loads PTX text from a file.
     "hipModuleLoad" 50200000 => fn hipModuleLoad(module: Out<u64>, path: Text) {
         module.check()?;
-        module.set(load_file(path.get()?).map_err(|failure| failure.error)?.handle)
+        module.set(jit::load_file(&current::context()?, path.get()?).map_err(|failure| failure.error)?.handle)
     }
     /// Loads PTX text.
     "hipModuleLoadData" 50200000 => fn hipModuleLoadData(module: Out<u64>, image: In<u8>) {
@@ -75,26 +36,15 @@ entries! { Hip;
         module: Out<u64>, image: In<u8>, count: u32, options: In<i32>, values: Out<u64>,
     ) {
         module.check()?;
-        let options = options.list(count as usize)?;
-        if !options.is_empty() {
-            values.check()?;
-        }
-        let (mut info, mut error) = (Log::default(), Log::default());
-        for (at, option) in options.into_iter().enumerate() {
-            match option {
-                WALL_TIME => values.set_at(at, 0),
-                INFO_LOG => info.buffer = values.list_at(at),
-                INFO_LOG_SIZE => info.size_at = Some(at),
-                ERROR_LOG => error.buffer = values.list_at(at),
-                ERROR_LOG_SIZE => error.size_at = Some(at),
-                0..=LAST_OPTION | FIRST_AMD_OPTION..=LAST_AMD_OPTION => {}
-                _ => return Err(Error::INVALID_VALUE),
-            }
-        }
+        let logs = Logs::read(count, options, values, is_option)?;
         let loaded = load(image);
-        info.write(values, "")?;
-        error.write(values, loaded.as_ref().map_or_else(|failure| failure.log.as_str(), |_| ""))?;
+        logs.write(loaded.as_ref().map_or_else(|failure| failure.log.as_str(), |_| ""))?;
         module.set(loaded.map_err(|failure| failure.error)?.handle)
+    }
+    /// Loads an image that may hold code for several machines; PTX text only.
+    "hipModuleLoadFatBinary" 70000000 => fn hipModuleLoadFatBinary(module: Out<u64>, image: In<u8>) {
+        module.check()?;
+        module.set(load(image).map_err(|failure| failure.error)?.handle)
     }
     /// Unloads a module.
     "hipModuleUnload" 50200000 => fn hipModuleUnload(module: u64) {

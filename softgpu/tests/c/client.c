@@ -1,4 +1,5 @@
-/* A driver API client in C: finds libcuda.so.1 as any would, adds two vectors, and checks the sums. */
+/* A client of both ABIs in C: finds libcuda.so.1 and libamdhip64.so as any would, adds two vectors on each, and checks
+ * the sums. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +43,7 @@ static void *find(const char *name)
         }                                                             \
     } while (0)
 
-int main(void)
+static int run_cuda(void)
 {
     library = dlopen("libcuda.so.1", RTLD_NOW);
     if (!library) {
@@ -84,4 +85,50 @@ int main(void)
     CALL(cuModuleUnload, (uint64_t), module);
     /* The rest is left to the end of the process, which must not hang. */
     return 0;
+}
+
+static int run_hip(void)
+{
+    library = dlopen("libamdhip64.so", RTLD_NOW);
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 1;
+    }
+
+    float a[COUNT], b[COUNT], c[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        a[i] = (float)i;
+        b[i] = 0.25f;
+    }
+    void *module, *function, *stream, *da, *db, *dc;
+    uint32_t count = COUNT;
+    CALL(hipInit, (unsigned), 0);
+    CALL(hipSetDevice, (int), 0);
+    CALL(hipModuleLoadData, (void **, const void *), &module, ptx);
+    CALL(hipModuleGetFunction, (void **, void *, const char *), &function, module, "vadd");
+    CALL(hipStreamCreateWithFlags, (void **, unsigned), &stream, 1);
+    CALL(hipMalloc, (void **, size_t), &da, sizeof a);
+    CALL(hipMalloc, (void **, size_t), &db, sizeof b);
+    CALL(hipMalloc, (void **, size_t), &dc, sizeof c);
+    CALL(hipMemcpyAsync, (void *, const void *, size_t, int, void *), da, a, sizeof a, 1, stream);
+    CALL(hipMemcpyAsync, (void *, const void *, size_t, int, void *), db, b, sizeof b, 1, stream);
+    void *params[] = {&da, &db, &dc, &count};
+    CALL(hipModuleLaunchKernel,
+         (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **),
+         function, (COUNT + 127) / 128, 1, 1, 128, 1, 1, 0, stream, params, NULL);
+    CALL(hipMemcpyAsync, (void *, const void *, size_t, int, void *), c, dc, sizeof c, 2, stream);
+    CALL(hipStreamSynchronize, (void *), stream);
+    for (int i = 0; i < COUNT; i++) {
+        if (c[i] != a[i] + b[i]) {
+            fprintf(stderr, "sum %d is %f\n", i, c[i]);
+            return 1;
+        }
+    }
+    CALL(hipFree, (void *), da);
+    return 0;
+}
+
+int main(void)
+{
+    return run_cuda() || run_hip();
 }
