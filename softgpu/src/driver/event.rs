@@ -34,6 +34,18 @@ struct Record {
     stamp: Arc<Stamp>,
 }
 
+impl Record {
+    fn nanos(&self) -> Result<u64> {
+        if !self.point.reached() {
+            return Err(Error::NOT_READY);
+        }
+        match self.stamp.0.load(Ordering::Acquire) {
+            0 => Err(Error::INVALID_HANDLE),
+            nanos => Ok(nanos),
+        }
+    }
+}
+
 /// What an event stands for.
 #[derive(Clone, Debug)]
 enum State {
@@ -163,18 +175,10 @@ impl Event {
         if !start.timing || !end.timing {
             return Err(Error::INVALID_HANDLE);
         }
+        // An event that was never recorded comes before one that is pending.
+        let never = Error::INVALID_HANDLE;
+        let (start, end) = (start.last()?.ok_or(never)?, end.last()?.ok_or(never)?);
         let (start, end) = (start.nanos()?, end.nanos()?);
         Ok((end as f64 - start as f64) as f32 / 1e6)
-    }
-
-    fn nanos(&self) -> Result<u64> {
-        let record = self.last()?.ok_or(Error::INVALID_HANDLE)?;
-        if !record.point.reached() {
-            return Err(Error::NOT_READY);
-        }
-        match record.stamp.0.load(Ordering::Acquire) {
-            0 => Err(Error::INVALID_HANDLE),
-            nanos => Ok(nanos),
-        }
     }
 }
