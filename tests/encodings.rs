@@ -3,6 +3,7 @@
 //! The software GPU runs the nodes of a graph in any order that its edges permit, as a seed decides, so that a missing edge
 //! shows. `HAL_PROGRAMS` sets how many are run for each backend, `HAL_SEED` where they start.
 
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
 #![cfg(all(feature = "cuda", feature = "hip", feature = "soft"))]
 
 use hal::{
