@@ -233,6 +233,11 @@ unsafe impl Native for CudaDevice {
         unsafe { module::functions(&self.symbols, module) }
     }
 
+    unsafe fn module_global(&self, module: Module, name: &str) -> Result<(u64, usize)> {
+        // SAFETY: the caller's promise.
+        unsafe { module::global(&self.symbols, module, name) }
+    }
+
     unsafe fn function_info(&self, function: Function) -> Result<FunctionInfo> {
         // SAFETY: the caller's promise.
         unsafe { module::function_info(&self.symbols, function) }

@@ -53,7 +53,7 @@ fn capabilities(symbols: &Symbols, get: impl Fn(Attribute) -> Result<u32>) -> Ca
     // Old drivers refuse attributes they do not know.
     let has = |attribute| get(attribute).is_ok_and(|value| value != 0);
     Capabilities {
-        formats: vec![ExecutableFormat::Ptx, ExecutableFormat::Cubin],
+        formats: vec![ExecutableFormat::Ptx, ExecutableFormat::Cubin, ExecutableFormat::FatBinary],
         // Without concurrent access the host must not touch such memory while anything runs on the device, and
         // nobody could promise that.
         managed_memory: has(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)

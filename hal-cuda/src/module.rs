@@ -5,7 +5,7 @@ use crate::status::call;
 use crate::sys::Symbols;
 use crate::sys::bindings::{CUfunction_attribute as Attribute, CUjit_option, CUresult};
 use hal_core::{Error, ErrorKind, ExecutableFormat, ParameterInfo, Result};
-use hal_utils::loader::{c_string, elf, ptx, text_of, text_of_array};
+use hal_utils::loader::{c_string, elf, fat_binary, ptx, text_of, text_of_array};
 use hal_utils::native::FunctionInfo;
 use std::ffi::c_char;
 use std::ptr;
@@ -22,10 +22,14 @@ pub(crate) unsafe fn load(symbols: &Symbols, format: ExecutableFormat, image: &[
             elf("cubin", image)?;
             image.into()
         }
+        ExecutableFormat::FatBinary => {
+            fat_binary(image)?;
+            image.into()
+        }
         other => {
             return Err(Error::new(
                 ErrorKind::Unimplemented,
-                format!("CUDA does not load a {other}; pass PTX or a cubin"),
+                format!("CUDA does not load a {other}; pass PTX, a cubin or a fat binary"),
             ));
         }
     };
@@ -92,6 +96,16 @@ pub(crate) unsafe fn functions(symbols: &Symbols, module: Module) -> Result<Opti
 }
 
 /// # Safety
+/// The device is current, and the module is loaded.
+pub(crate) unsafe fn global(symbols: &Symbols, module: Module, name: &str) -> Result<(u64, usize)> {
+    let name = c_string("a variable's name", name)?;
+    let (mut address, mut size) = (0, 0);
+    // SAFETY: reads a string, writes an address and a number; the caller's promise.
+    unsafe { call!(symbols, cuModuleGetGlobal(&mut address, &mut size, module.0, name.as_ptr())) }?;
+    Ok((address, size))
+}
+
+/// # Safety
 /// The device is current, and the function's module is loaded.
 pub(crate) unsafe fn function_info(symbols: &Symbols, function: Function) -> Result<FunctionInfo> {
     let get = |attribute| -> Result<Option<u32>> {
@@ -104,6 +118,8 @@ pub(crate) unsafe fn function_info(symbols: &Symbols, function: Function) -> Res
         // SAFETY: the caller's promise.
         parameters: unsafe { parameters(symbols, function) }?,
         max_workgroup_size: get(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        registers: get(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+        local_memory: get(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
         static_shared_memory: get(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
     })
 }

@@ -247,6 +247,11 @@ unsafe impl Native for HipDevice {
         Ok(None)
     }
 
+    unsafe fn module_global(&self, module: Module, name: &str) -> Result<(u64, usize)> {
+        // SAFETY: the caller's promise.
+        unsafe { module::global(&self.symbols, module, name) }
+    }
+
     unsafe fn function_info(&self, function: Function) -> Result<FunctionInfo> {
         // SAFETY: the caller's promise.
         unsafe { module::function_info(&self.symbols, function) }

@@ -82,6 +82,16 @@ pub(crate) unsafe fn function(symbols: &Symbols, module: Module, name: &str) -> 
 }
 
 /// # Safety
+/// The device is current, and the module is loaded.
+pub(crate) unsafe fn global(symbols: &Symbols, module: Module, name: &str) -> Result<(u64, usize)> {
+    let name = c_string("a variable's name", name)?;
+    let (mut address, mut size) = (ptr::null_mut(), 0);
+    // SAFETY: reads a string, writes an address and a number; the caller's promise.
+    unsafe { call!(symbols, hipModuleGetGlobal(&mut address, &mut size, module.0, name.as_ptr())) }?;
+    Ok((address.expose_provenance() as u64, size))
+}
+
+/// # Safety
 /// The device is current, and the function's module is loaded.
 pub(crate) unsafe fn function_info(symbols: &Symbols, function: Function) -> Result<FunctionInfo> {
     let get = |attribute| -> Result<Option<u32>> {
@@ -93,6 +103,8 @@ pub(crate) unsafe fn function_info(symbols: &Symbols, function: Function) -> Res
     Ok(FunctionInfo {
         parameters: None,
         max_workgroup_size: get(Attribute::HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        registers: get(Attribute::HIP_FUNC_ATTRIBUTE_NUM_REGS)?,
+        local_memory: get(Attribute::HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
         static_shared_memory: get(Attribute::HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
     })
 }

@@ -15,6 +15,8 @@ pub(crate) struct DeviceBuffer<N: Native> {
     kind: MemoryKind,
     /// `None` if empty: drivers refuse to allocate nothing.
     allocation: Option<Allocation>,
+    /// Whose memory it is, if not this buffer's own: it is kept rather than the memory freed.
+    owner: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl<N: Native> DeviceBuffer<N> {
@@ -43,7 +45,22 @@ impl<N: Native> DeviceBuffer<N> {
                 })?)
             }
         };
-        Ok(DeviceBuffer { core: core.clone(), size: params.size, kind: params.kind, allocation })
+        Ok(DeviceBuffer { core: core.clone(), size: params.size, kind: params.kind, allocation, owner: None })
+    }
+
+    /// Device memory that something else owns, which lives as long as this.
+    ///
+    /// # Safety
+    /// `size` bytes at `address` are memory of this device while `owner` lives.
+    pub(crate) unsafe fn of(
+        core: &Arc<Core<N>>,
+        address: u64,
+        size: u64,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        let kind = MemoryKind::DeviceLocal;
+        let allocation = Some(Allocation { device: address, host: None, kind });
+        DeviceBuffer { core: core.clone(), size, kind, allocation, owner: Some(owner) }
     }
 
     /// The host's view of a range.
@@ -100,7 +117,7 @@ impl<N: Native> Buffer for DeviceBuffer<N> {
 
 impl<N: Native> Drop for DeviceBuffer<N> {
     fn drop(&mut self) {
-        if let Some(allocation) = self.allocation.take() {
+        if let (Some(allocation), None) = (self.allocation.take(), &self.owner) {
             // SAFETY: the closure runs with the device current; every submission that uses the memory holds this.
             self.core.note(self.core.with_current(|native| unsafe { native.free(allocation) }));
         }

@@ -1,9 +1,12 @@
 //! Executables over native modules.
 
+use crate::buffer::DeviceBuffer;
 use crate::core::Core;
 use crate::native::Native;
 use crate::sync::{Arc, Mutex, Rank};
-use hal_core::{DeviceId, EntryPoint, Error, ErrorKind, Executable, ExecutableParams, Result};
+use hal_core::{
+    Buffer, BufferRange, DeviceId, EntryPoint, Error, ErrorKind, Executable, ExecutableParams, Result,
+};
 use std::any::Any;
 use std::fmt;
 
@@ -13,11 +16,17 @@ const SHARED_MEMORY_BY_DEFAULT: u32 = 48 << 10;
 pub(crate) struct Module<N: Native> {
     core: Arc<Core<N>>,
     label: String,
-    module: N::Module,
+    loaded: Arc<Loaded<N>>,
     /// Found so far, by index. Few per module, so that a list is searched as fast as a map.
     functions: Mutex<Vec<Function<N>>>,
     /// Names of all of them, if the driver can list them.
     names: Option<Vec<String>>,
+}
+
+/// The driver's module, for as long as anybody uses code or variables of it.
+struct Loaded<N: Native> {
+    core: Arc<Core<N>>,
+    module: N::Module,
 }
 
 struct Function<N: Native> {
@@ -57,7 +66,7 @@ impl<N: Native> Module<N> {
         let mut loaded = Module {
             core: core.clone(),
             label: params.label.to_owned(),
-            module,
+            loaded: Arc::new(Loaded { core: core.clone(), module }),
             functions: Mutex::ranked(Rank::Module, Vec::new()),
             names: None,
         };
@@ -136,7 +145,7 @@ impl<N: Native> Executable for Module<N> {
         let found = self.core.with_current(|native| {
             // SAFETY: the closure runs with the device current; the module is loaded.
             unsafe {
-                let handle = native.module_function(self.module, name)?;
+                let handle = native.module_function(self.loaded.module, name)?;
                 Ok((handle, native.function_info(handle)?))
             }
         });
@@ -156,6 +165,8 @@ impl<N: Native> Executable for Module<N> {
             parameters: info.parameters,
             max_workgroup_size: info.max_workgroup_size,
             static_shared_memory: info.static_shared_memory,
+            registers: info.registers,
+            local_memory: info.local_memory,
         };
         functions.push(Function { handle, entry_point: entry_point.clone(), shared_memory_allowed: 0 });
         Ok(entry_point)
@@ -171,15 +182,29 @@ impl<N: Native> Executable for Module<N> {
         names.iter().map(|name| self.entry_point(name)).collect()
     }
 
+    fn global(&self, name: &str) -> Result<BufferRange> {
+        let module = self.loaded.module;
+        // SAFETY: the closure runs with the device current; the module is loaded.
+        let found = self.core.with_current(|native| unsafe { native.module_global(module, name) });
+        let (address, size) = self
+            .core
+            .inspect(found)
+            .map_err(|error| error.context(format_args!("the variable {name:?} of `{}`", self.label)))?;
+        // SAFETY: the driver says so, and the memory lives as long as the module.
+        let buffer = unsafe { DeviceBuffer::of(&self.core, address, size as u64, self.loaded.clone()) };
+        let buffer: Arc<dyn Buffer> = Arc::new(buffer);
+        Ok(BufferRange::whole(&buffer))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
 }
 
-impl<N: Native> Drop for Module<N> {
+impl<N: Native> Drop for Loaded<N> {
     fn drop(&mut self) {
         let module = self.module;
-        // SAFETY: the closure runs with the device current; every command buffer that launches from it holds this.
+        // SAFETY: the closure runs with the device current; every command buffer that uses it holds this.
         self.core.note(self.core.with_current(|native| unsafe { native.module_unload(module) }));
     }
 }

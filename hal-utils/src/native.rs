@@ -74,6 +74,10 @@ pub struct FunctionInfo {
     pub max_workgroup_size: Option<u32>,
     /// Static shared memory in bytes; `None` if the driver cannot tell.
     pub static_shared_memory: Option<u32>,
+    /// Registers of each thread; `None` if the driver cannot tell.
+    pub registers: Option<u32>,
+    /// Local memory of each thread in bytes; `None` if the driver cannot tell.
+    pub local_memory: Option<u32>,
 }
 
 /// One launch. Sizes are within the device's limits.
@@ -373,6 +377,21 @@ pub unsafe trait Native: Send + Sync + Debug + 'static {
     /// # Errors
     /// What the driver answers.
     unsafe fn module_functions(&self, module: Self::Module) -> Result<Option<Vec<String>>>;
+
+    /// Address and size of a global or constant variable.
+    ///
+    /// # Safety
+    /// As for the trait.
+    ///
+    /// # Errors
+    /// `NotFound`, or what the driver answers.
+    unsafe fn module_global(&self, module: Self::Module, name: &str) -> Result<(u64, usize)> {
+        let _ = module;
+        Err(Error::new(
+            ErrorKind::Unimplemented,
+            format!("{name:?}: this driver does not find variables of modules"),
+        ))
+    }
 
     /// What the driver tells of a function.
     ///

@@ -43,6 +43,7 @@ mod binding;
 mod blocking;
 mod buffer;
 mod callback;
+mod code;
 mod counters;
 mod deadlines;
 #[cfg(unix)]
@@ -107,6 +108,7 @@ pub fn cases() -> Vec<Case> {
         recording::CASES,
         binding::CASES,
         executable::CASES,
+        code::CASES,
         dispatch::CASES,
         kernel::CASES,
         atomics::CASES,

@@ -52,6 +52,7 @@ hal_utils::symbol_table! {
     cuModuleLoadDataEx @ 2010 = cuModuleLoadDataEx: cuModuleLoadDataEx_t, required;
     cuModuleUnload @ 2000 = cuModuleUnload: cuModuleUnload_t, required;
     cuModuleGetFunction @ 2000 = cuModuleGetFunction: cuModuleGetFunction_t, required;
+    cuModuleGetGlobal @ 3020 = cuModuleGetGlobal_v2: cuModuleGetGlobal_v2_t, required;
     cuFuncGetAttribute @ 2020 = cuFuncGetAttribute: cuFuncGetAttribute_t, required;
     cuFuncSetAttribute @ 9000 = cuFuncSetAttribute: cuFuncSetAttribute_t, required;
     cuLaunchKernel @ 4000 = cuLaunchKernel: cuLaunchKernel_t, required;

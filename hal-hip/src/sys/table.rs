@@ -53,6 +53,7 @@ hal_utils::symbol_table! {
     hipModuleLoadDataEx @ 60000000 = hipModuleLoadDataEx: hipModuleLoadDataEx_t, required;
     hipModuleUnload @ 60000000 = hipModuleUnload: hipModuleUnload_t, required;
     hipModuleGetFunction @ 60000000 = hipModuleGetFunction: hipModuleGetFunction_t, required;
+    hipModuleGetGlobal @ 60000000 = hipModuleGetGlobal: hipModuleGetGlobal_t, required;
     hipFuncGetAttribute @ 60000000 = hipFuncGetAttribute: hipFuncGetAttribute_t, required;
     hipModuleLaunchKernel @ 60000000 = hipModuleLaunchKernel: hipModuleLaunchKernel_t, required;
 

@@ -63,6 +63,24 @@ pub fn code_object(what: &str, image: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// A CUDA fat binary, of which everything its header speaks of is there: magic number, version, the header's size, and
+/// that of what follows.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn fat_binary(image: &[u8]) -> Result<()> {
+    const HEADER: usize = 16;
+    let what = "CUDA fat binary";
+    if image.len() < HEADER || number(image, 0, 4) != 0xba55_ed50 {
+        return Err(invalid(what, "does not begin as one"));
+    }
+    let end = number(image, 6, 2).checked_add(number(image, 8, 8));
+    if number(image, 6, 2) < HEADER as u64 || end.is_none_or(|end| end > image.len() as u64) {
+        return Err(invalid(what, "is truncated"));
+    }
+    Ok(())
+}
+
 /// A little-endian number of `size` bytes; the caller has checked that it is there.
 fn number(image: &[u8], at: usize, size: usize) -> u64 {
     image[at..at + size].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
@@ -84,6 +102,17 @@ mod tests {
         image[0x3a] = 64;
         image[0x3c] = 1;
         image
+    }
+
+    #[test]
+    fn a_fat_binary_must_be_whole() {
+        let mut image = vec![0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0];
+        assert!(fat_binary(&image).unwrap_err().message().contains("truncated"));
+        image.extend([0; 8]);
+        fat_binary(&image).unwrap();
+        image[8..16].fill(0xff);
+        assert!(fat_binary(&image).is_err());
+        assert!(fat_binary(&[0; 64]).is_err() && fat_binary(&[]).is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! | what a name in it points to | [`Library::symbol`] |
 //! | which functions a backend needs, and whether they are there | [`symbol_table!`](crate::symbol_table) |
 //! | what a status means | [`status_error`] |
-//! | whether an image may be handed to a driver | [`ptx`], [`elf`], [`code_object`] |
+//! | whether an image may be handed to a driver | [`ptx`], [`elf`], [`fat_binary`], [`code_object`] |
 //!
 //! A library is never closed: drivers start threads and register exit handlers that do not survive it.
 
@@ -22,7 +22,7 @@ mod text;
 pub use choice::{DriverChoice, LibraryNames, Origin, load_driver};
 #[doc(hidden)]
 pub use hal_core::Result as TableResult;
-pub use image::{code_object, elf, ptx};
+pub use image::{code_object, elf, fat_binary, ptx};
 pub use library::{Library, Resolver};
 pub use status::{lacking, status_error};
 #[doc(hidden)]
