@@ -3,8 +3,8 @@
 use crate::{
     Buffer, BufferParams, CommandBuffer, CommandEncoder, CommandList, Deadline, DriverInfo, Encoding, Error,
     EventFd, Executable, ExecutableFormat, ExecutableParams, ExportedEvent, ExportedEventFd, ImportedEventFd,
-    Loading, NativeContext, NativeEvent, OnLoaded, Queue, QueueParams, Result, Semaphore, SemaphorePoint,
-    SubmissionTrace,
+    Loading, MemoryBudgets, MemoryKind, MemoryStatistics, NativeContext, NativeEvent, OnLoaded, Queue,
+    QueueParams, Result, Semaphore, SemaphorePoint, SubmissionTrace,
 };
 use std::any::Any;
 use std::fmt;
@@ -157,6 +157,8 @@ pub struct DeviceParams {
     /// started on demand. A call that waits for another one's end takes a thread meanwhile: enough of those need more
     /// than there are, so let such a call keep its [`HostCompletion`](crate::HostCompletion) and return. Default 4.
     pub host_call_threads: usize,
+    /// Most memory the device may have allocated. Default none.
+    pub memory_budgets: MemoryBudgets,
     /// Called for each submission as it ends, on the thread that ends it, before its resources are freed: once
     /// `wait_idle` returns, all that it waited for has been told. It must not block or call the device; what it is told
     /// of is allocated for it. What is given up as the device closes is told to `on_teardown` instead. Default none, which
@@ -178,6 +180,7 @@ impl Default for DeviceParams {
             teardown_limit: Duration::from_secs(10),
             watchdog: None,
             host_call_threads: 4,
+            memory_budgets: MemoryBudgets::default(),
             trace: None,
             encoding: Encoding::Auto,
             on_lost: None,
@@ -196,6 +199,7 @@ impl fmt::Debug for DeviceParams {
             .field("teardown_limit", &self.teardown_limit)
             .field("watchdog", &self.watchdog)
             .field("host_call_threads", &self.host_call_threads)
+            .field("memory_budgets", &self.memory_budgets)
             .field("trace", &self.trace.is_some())
             .field("encoding", &self.encoding)
             .finish_non_exhaustive()
@@ -268,9 +272,12 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// Allocates memory. Contents are undefined. Size zero is allowed and takes no memory.
     ///
     /// # Errors
-    /// `ResourceExhausted` if there is not enough, `OutOfRange` for sizes no device can have, `Unimplemented` if the
+    /// `ResourceExhausted` if there is not enough or the budget does not allow it, `OutOfRange` for sizes no device can have, `Unimplemented` if the
     /// device lacks the kind, `DeviceLost`.
     fn allocate_buffer(&self, params: &BufferParams) -> Result<Arc<dyn Buffer>>;
+
+    /// What is allocated of one kind of memory, live and at most, and its budget.
+    fn memory_statistics(&self, kind: MemoryKind) -> MemoryStatistics;
 
     /// Loads code. May take long, since drivers compile here.
     ///

@@ -45,6 +45,7 @@ mod future;
 mod host;
 mod interop;
 mod loading;
+mod memory;
 mod queue;
 mod semaphore;
 mod trace;
@@ -70,6 +71,7 @@ pub use interop::{
     EventFd, ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, NativeStream,
 };
 pub use loading::{Loading, OnLoaded};
+pub use memory::{MemoryBudgets, MemoryStatistics};
 pub use queue::{Execute, Queue, QueueParams, QueuePriority, Submission, SubmissionId, SubmissionParts};
 pub use semaphore::{Callback, Semaphore, SemaphoreExt, SemaphorePoint, TimepointId};
 pub use trace::SubmissionTrace;

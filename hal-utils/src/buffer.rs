@@ -36,9 +36,16 @@ impl<N: Native> DeviceBuffer<N> {
             0 => None,
             // `buffer_params` has checked that it fits.
             size => {
+                let account = core.memory.of(params.kind);
+                account.map_or(Ok(()), |account| account.take(params.kind, size))?;
                 // SAFETY: the closure runs with the device current.
                 let allocated =
                     core.with_current(|native| unsafe { native.allocate(params.kind, size as usize) });
+                match (account, &allocated) {
+                    (Some(account), Ok(_)) => account.given(),
+                    (Some(account), Err(_)) => account.put_back(size),
+                    (None, _) => {}
+                }
                 let allocated = core.inspect(allocated);
                 Some(allocated.map_err(|error| {
                     error.context(format_args!("allocating {size} bytes of {:?} memory", params.kind))
@@ -119,7 +126,11 @@ impl<N: Native> Drop for DeviceBuffer<N> {
     fn drop(&mut self) {
         if let (Some(allocation), None) = (self.allocation.take(), &self.owner) {
             // SAFETY: the closure runs with the device current; every submission that uses the memory holds this.
-            self.core.note(self.core.with_current(|native| unsafe { native.free(allocation) }));
+            let freed = self.core.with_current(|native| unsafe { native.free(allocation) });
+            if let (Ok(()), Some(account)) = (&freed, self.core.memory.of(self.kind)) {
+                account.put_back(self.size);
+            }
+            self.core.note(freed);
         }
     }
 }

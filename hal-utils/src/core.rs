@@ -8,6 +8,7 @@ use crate::deferred_work_queue::{CompletionInbox, Counters, Node, QueueCore, Wor
 use crate::event_pool::EventPool;
 use crate::file::Rings;
 use crate::host_calls::HostCalls;
+use crate::memory::Accounts;
 use crate::native::{Native, is_teardown};
 use crate::recycle::Spares;
 use crate::streams::Streams;
@@ -28,6 +29,7 @@ pub(crate) struct Core<N: Native> {
     pub(crate) counters: Counters,
     pub(crate) worker: WorkerInbox<N>,
     pub(crate) completion: CompletionInbox<N>,
+    pub(crate) memory: Accounts,
     pub(crate) host_calls: HostCalls<N>,
     pub(crate) file_rings: Rings<N>,
     /// Everything that must hear of the device's end.
@@ -63,6 +65,7 @@ impl<N: Native> Core<N> {
             counters: Counters::default(),
             worker: WorkerInbox::default(),
             completion: CompletionInbox::default(),
+            memory: Accounts::new(&params.memory_budgets),
             host_calls: HostCalls::default(),
             file_rings: Rings::default(),
             members: Mutex::ranked(

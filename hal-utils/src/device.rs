@@ -14,8 +14,8 @@ use crate::timeline::TimelineSemaphore;
 use hal_core::{
     Buffer, BufferParams, BufferRef, Command, CommandBuffer, CommandList, Deadline, Device, DeviceCounters,
     DeviceId, DeviceInfo, DeviceParams, Error, ErrorKind, EventFd, Executable, ExecutableParams,
-    ExportedEvent, ExportedEventFd, ImportedEventFd, NativeContext, NativeEvent, OnLoaded, Queue,
-    QueueParams, Result, Semaphore, SemaphorePoint, validate,
+    ExportedEvent, ExportedEventFd, ImportedEventFd, MemoryKind, MemoryStatistics, NativeContext,
+    NativeEvent, OnLoaded, Queue, QueueParams, Result, Semaphore, SemaphorePoint, validate,
 };
 use std::any::Any;
 use std::fmt;
@@ -159,6 +159,10 @@ impl<N: Native> Device for SharedDevice<N> {
 
     fn allocate_buffer(&self, params: &BufferParams) -> Result<Arc<dyn Buffer>> {
         Ok(Arc::new(DeviceBuffer::allocate(self.core(), params)?))
+    }
+
+    fn memory_statistics(&self, kind: MemoryKind) -> MemoryStatistics {
+        self.core().memory.statistics(kind)
     }
 
     fn load_executable(&self, params: &ExecutableParams<'_>) -> Result<Arc<dyn Executable>> {

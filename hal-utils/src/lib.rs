@@ -29,6 +29,7 @@ mod executable;
 mod file;
 mod host_calls;
 mod interop;
+mod memory;
 mod queue;
 mod recycle;
 mod shared_memory;
