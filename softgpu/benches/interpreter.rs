@@ -105,6 +105,7 @@ fn launch(kernel: &Kernel, case: &Case, buffers: &Buffers) {
         params: &params,
         globals: &[],
         memory: buffers,
+        watch: None,
         stop: &AtomicBool::new(false),
     })
     .unwrap_or_else(|e| panic!("{}: {e}", case.name));

@@ -6,6 +6,7 @@
 //! Arguments that are pointers are declared as [`Out`], [`In`] or [`Text`]: the promise the C caller makes for them is
 //! stated once, here, and the bodies need no `unsafe` of their own.
 
+use crate::check::calls;
 use crate::driver::stream::in_callback;
 use crate::driver::{Error, Result, order};
 use crate::fault::{self, Hook};
@@ -56,6 +57,7 @@ pub fn enter<A: Abi>(entry: &Entry, body: impl FnOnce() -> Result<()>) -> i32 {
     if fork::happened() {
         return fork::ANSWER;
     }
+    calls::begin(entry.symbol);
     let hook = fault::hook(entry);
     if let Some(Hook::Return(code)) = hook {
         return A::note(code);

@@ -14,6 +14,7 @@
 
 pub mod abi;
 mod both;
+pub mod check;
 pub mod control;
 pub mod cuda;
 pub mod driver;

@@ -1,12 +1,13 @@
 //! What threads of many workgroups do to one word.
 
-use crate::support::{Gpu, Launch};
+use crate::support::{Gate, Gpu, Launch, record, soon};
 use crate::{Outcome, Requirement, kernels};
-use hal_core::{Device, Dispatch};
+use hal_core::{Device, Dispatch, Submission};
 use std::sync::Arc;
+use std::thread;
 
 suite! { "atomics", in both encodings,
-    &[Requirement::Kernels] => [atomic_sum, atomic_max, lock_counts_every_thread],
+    &[Requirement::Kernels] => [atomic_sum, atomic_max, lock_counts_every_thread, submitted_from_many_threads],
 }
 
 fn atomic(device: &Arc<dyn Device>, name: &str, expected: u32) -> Outcome {
@@ -42,5 +43,37 @@ fn lock_counts_every_thread(device: &Arc<dyn Device>) -> Outcome {
     })?;
     check_eq!(gpu.download::<u32>(&count)?, [120]);
     check_eq!(gpu.download::<u32>(&lock)?, [0]);
+    Ok(())
+}
+
+/// One command buffer, eight threads and queues, all at once. It is what only atomics may be: nothing orders them.
+fn submitted_from_many_threads(device: &Arc<dyn Device>) -> Outcome {
+    let gpu = Gpu::new(device)?;
+    let executable = kernels::ATOMICS.load(device)?;
+    let sum = gpu.zeros::<u32>(1)?;
+    let commands = record(device, |encoder| {
+        let dispatch = Dispatch::new(&executable, "atomic_sum")?.grid(1).block(64);
+        encoder.launch(dispatch.arg(&sum).arg(64_u32))
+    })?;
+    let gate = Gate::new(device)?;
+    let done = (0..8).map(|_| device.create_semaphore(0)).collect::<hal_core::Result<Vec<_>>>()?;
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let submit = |done| {
+            let queue = device.create_queue(&Default::default())?;
+            for value in 1..=10 {
+                let submission = Submission::new().wait(gate.semaphore(), 1).execute(&commands);
+                queue.submit(submission.signal(done, value))?;
+            }
+            Ok::<_, hal_core::Error>(())
+        };
+        let threads: Vec<_> = done.iter().map(|done| scope.spawn(move || submit(done))).collect();
+        threads.into_iter().map(|thread| thread.join()).collect()
+    });
+    check!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Ok(())))), "{outcomes:?}");
+    gate.open()?;
+    for done in &done {
+        done.wait(10, soon())?;
+    }
+    check_eq!(gpu.download::<u32>(&sum)?, [80 * (0..64).sum::<u32>()]);
     Ok(())
 }

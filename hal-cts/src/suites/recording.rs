@@ -1,7 +1,7 @@
 //! Command buffers: groups, barriers, submission again and again.
 
 use crate::Outcome;
-use crate::support::{Gate, Gpu, contents, host_buffer, record, soon};
+use crate::support::{Gpu, contents, host_buffer, record, soon};
 use hal_core::{Device, ErrorKind, Submission};
 use std::sync::Arc;
 use std::thread;
@@ -19,7 +19,6 @@ suite! { "recording", in both encodings,
         submitted_twice,
         submitted_twice_in_one_submission,
         several_in_one_submission_run_in_order,
-        submitted_from_many_threads,
         recorded_on_many_threads,
         dropped_encoder_records_nothing,
     ],
@@ -168,33 +167,6 @@ fn several_in_one_submission_run_in_order(device: &Arc<dyn Device>) -> Outcome {
     gpu.queue.submit(submission.signal(&done, 1))?;
     done.wait(1, soon())?;
     check_eq!(gpu.download::<u8>(&buffer)?, [10; 64]);
-    Ok(())
-}
-
-/// One command buffer, eight threads and queues, all at once.
-fn submitted_from_many_threads(device: &Arc<dyn Device>) -> Outcome {
-    let buffer = host_buffer(device, &[0_u8; 64])?;
-    let commands = record(device, |encoder| encoder.fill(&buffer, 0, 64, &[6]))?;
-    let gate = Gate::new(device)?;
-    let done = (0..8).map(|_| device.create_semaphore(0)).collect::<hal_core::Result<Vec<_>>>()?;
-    let outcomes: Vec<_> = thread::scope(|scope| {
-        let submit = |done| {
-            let queue = device.create_queue(&Default::default())?;
-            for value in 1..=10 {
-                let submission = Submission::new().wait(gate.semaphore(), 1).execute(&commands);
-                queue.submit(submission.signal(done, value))?;
-            }
-            Ok::<_, hal_core::Error>(())
-        };
-        let threads: Vec<_> = done.iter().map(|done| scope.spawn(move || submit(done))).collect();
-        threads.into_iter().map(|thread| thread.join()).collect()
-    });
-    check!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Ok(())))), "{outcomes:?}");
-    gate.open()?;
-    for done in &done {
-        done.wait(10, soon())?;
-    }
-    check_eq!(contents::<u8>(&buffer)?, [6; 64]);
     Ok(())
 }
 

@@ -2,8 +2,10 @@
 
 use super::error::{Error, Result};
 use super::memory::{self, Allocation};
-use super::op::Op;
+use super::op::{Op, Range};
 use super::stream::Stream;
+use crate::check::{self, Checker, Init};
+use crate::exec::AccessKind;
 use std::ptr;
 use std::sync::Arc;
 
@@ -135,6 +137,22 @@ impl Side {
         }
     }
 
+    fn init(&self) -> Option<(&Allocation, u64, &Init)> {
+        match self {
+            Self::Tracked(allocation, offset) => Some((allocation, *offset, allocation.init.as_ref()?)),
+            _ => None,
+        }
+    }
+
+    fn ranges(&self, shape: &Shape, pitch: Pitch, kind: AccessKind) -> Vec<Range<'_>> {
+        let Self::Tracked(allocation, offset) = self else { return Vec::new() };
+        let one = |row: usize| {
+            let start = offset + row as u64;
+            (&**allocation, start, start + shape.width, kind)
+        };
+        shape.rows(pitch).map(one).collect()
+    }
+
     fn freed(&self) -> Option<&Allocation> {
         match self {
             Self::Tracked(allocation, _) if allocation.is_freed() => Some(allocation),
@@ -176,6 +194,41 @@ impl Copy {
         format!("copy of {} bytes", self.shape.bytes())
     }
 
+    /// What it accesses.
+    pub(super) fn ranges(&self) -> Vec<Range<'_>> {
+        let mut ranges = self.src.ranges(&self.shape, self.shape.src, AccessKind::Read);
+        ranges.extend(self.dst.ranges(&self.shape, self.shape.dst, AccessKind::Write));
+        ranges
+    }
+
+    /// Keeps account of what was written, and reports what leaves the device unwritten.
+    fn check_init(&self) {
+        let rows = self.shape.rows(self.shape.src).zip(self.shape.rows(self.shape.dst));
+        let width = self.shape.width;
+        for (from, to) in rows {
+            let (from, to) = (from as u64, to as u64);
+            match (self.src.init(), self.dst.init()) {
+                (None, None) => return,
+                (None, Some((_, offset, dst))) => dst.set(offset + to, width),
+                (Some((_, from_offset, src)), Some((_, to_offset, dst))) => {
+                    dst.copy_from(to_offset + to, src, from_offset + from, width);
+                }
+                (Some((allocation, offset, src)), None) => {
+                    if let Some(first) = src.first_unset(offset + from, width) {
+                        let text = format!(
+                            "{} to the host reads byte {first} of the allocation of {} bytes made by {}, which nobody \
+                             wrote",
+                            self.label(),
+                            allocation.len,
+                            allocation.made
+                        );
+                        return check::found(Checker::Memory, text);
+                    }
+                }
+            }
+        }
+    }
+
     /// Takes the driver's own copy of a pageable source, so that the caller may change it at once.
     fn stage(&mut self) -> Result<()> {
         let Side::Pageable(source) = self.src else { return Ok(()) };
@@ -198,6 +251,9 @@ impl Copy {
     }
 
     pub(super) fn run(&self) {
+        if check::is_on(Checker::Memory) {
+            self.check_init();
+        }
         let (src, dst) = (self.src.pointer(), self.dst.pointer());
         let rows = self.shape.rows(self.shape.src).zip(self.shape.rows(self.shape.dst));
         for (from, to) in rows {
@@ -274,6 +330,11 @@ impl Fill {
         format!("fill of {} bytes", self.shape.bytes())
     }
 
+    /// What it accesses.
+    pub(super) fn ranges(&self) -> Vec<Range<'_>> {
+        self.dst.ranges(&self.shape, self.shape.dst, AccessKind::Write)
+    }
+
     pub(super) fn freed(&self) -> Option<&Allocation> {
         self.dst.freed()
     }
@@ -281,6 +342,9 @@ impl Fill {
     pub(super) fn run(&self) {
         let dst = self.dst.pointer();
         for row in self.shape.rows(self.shape.dst) {
+            if let Some((_, offset, init)) = self.dst.init() {
+                init.set(offset + row as u64, self.shape.width);
+            }
             let at = dst.wrapping_add(row);
             let count = self.shape.width as usize / self.element as usize;
             match self.element {

@@ -47,6 +47,8 @@ pub const NAME: &str = "softgpu";
 #[derive(Debug, Default)]
 struct Primary {
     holders: u32,
+    /// One of them is the ABI's runtime.
+    runtime: bool,
     flags: u32,
     context: Option<Arc<Context>>,
 }
@@ -163,6 +165,17 @@ impl Device {
             .clone()
     }
 
+    /// Notes that a holder of the primary context is the ABI's runtime, which never lets go.
+    pub fn held_by_runtime(&self) {
+        self.primary.lock().runtime = true;
+    }
+
+    /// Whether the program holds the primary context.
+    pub(super) fn is_primary_held(&self) -> bool {
+        let primary = self.primary.lock();
+        primary.holders > u32::from(primary.runtime)
+    }
+
     /// Lets go of the primary context; the last holder takes it down.
     pub fn release_primary(&self) -> Result<()> {
         // Held to the end: the next primary context has the same handle, and must not be taken down in place of this.
@@ -205,6 +218,10 @@ impl Device {
     /// The pool that stream-ordered allocation uses unless told otherwise.
     pub fn default_pool(&self) -> Arc<Pool> {
         self.default_pool.get_or_init(|| Pool::register(self.ordinal, 0)).clone()
+    }
+
+    pub(super) fn made_default_pool(&self) -> Option<Handle> {
+        self.default_pool.get().map(|pool| pool.handle)
     }
 
     pub(super) fn has_default_pool(&self) -> bool {

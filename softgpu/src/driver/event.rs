@@ -118,7 +118,7 @@ impl Event {
             Some(State::Captured(branch)) => capture::wait(stream, &branch),
             Some(State::Record(record)) => {
                 capture::isolate(stream)?;
-                if record.point.reached() {
+                if record.point.is_settled() {
                     return Ok(());
                 }
                 stream.enqueue([Op::Wait(vec![record.point])]).map(drop)
@@ -148,13 +148,13 @@ impl Event {
 
     /// The position the event stands for, unless it is reached.
     pub(super) fn pending(&self) -> Option<Point> {
-        self.last().ok().flatten().map(|record| record.point).filter(|point| !point.reached())
+        self.last().ok().flatten().map(|record| record.point).filter(|point| !point.is_settled())
     }
 
     /// Success if the work before the last record is done or there is none, else `NOT_READY`.
     pub fn query(&self) -> Result<()> {
         self.context.check()?;
-        let done = self.last()?.is_none_or(|record| record.point.reached());
+        let done = self.last()?.is_none_or(|record| record.point.seen_reached());
         self.context.check()?;
         if done { Ok(()) } else { Err(Error::NOT_READY) }
     }

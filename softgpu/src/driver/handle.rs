@@ -42,6 +42,7 @@ impl<T> Registry<T> {
 
     /// Registers an object under a handle from [`fresh`].
     pub fn insert_at(&self, handle: Handle, object: Arc<T>) {
+        super::leaks::made(handle);
         self.live.write().insert(handle, object);
     }
 
@@ -52,6 +53,7 @@ impl<T> Registry<T> {
 
     /// Takes the object out; the handle is dead from here on.
     pub fn remove(&self, handle: Handle) -> Result<Arc<T>> {
+        super::leaks::gone(handle);
         self.live.write().remove(&handle).ok_or(Error::INVALID_HANDLE)
     }
 
@@ -65,6 +67,11 @@ impl<T> Registry<T> {
     /// All live objects.
     pub fn all(&self) -> Vec<Arc<T>> {
         self.live.read().values().cloned().collect()
+    }
+
+    /// All live objects with their handles.
+    pub fn entries(&self) -> Vec<(Handle, Arc<T>)> {
+        self.live.read().iter().map(|(handle, object)| (*handle, object.clone())).collect()
     }
 
     /// What kind of object this is, and how many are alive.

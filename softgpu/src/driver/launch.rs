@@ -5,6 +5,8 @@ use super::device::limits;
 use super::error::{Error, Result};
 use super::memory::{self, View};
 use super::module::Function;
+use super::watcher::Watcher;
+use crate::check::race::Task;
 use crate::exec::{self, Fault};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
@@ -122,8 +124,9 @@ impl Launch {
     }
 
     /// Runs on the stream's thread.
-    pub(super) fn run(&self, context: &Context) {
+    pub(super) fn run(&self, context: &Context, task: Option<&Arc<Task>>) {
         let view = View::new(context.device);
+        let watcher = Watcher::new();
         let launch = exec::Launch {
             kernel: &self.function.kernel,
             grid: self.grid,
@@ -132,10 +135,15 @@ impl Launch {
             params: &self.params,
             globals: &self.function.globals,
             memory: &view,
+            watch: watcher.as_ref().map(|watcher| watcher as &dyn exec::Watch),
             stop: &context.stop,
         };
+        let ran = catch_unwind(AssertUnwindSafe(|| exec::run(&launch)));
+        if let (Some(watcher), Some(task)) = (&watcher, task) {
+            watcher.finish(task);
+        }
         // A defect of the interpreter must not take the stream's thread with it.
-        match catch_unwind(AssertUnwindSafe(|| exec::run(&launch))) {
+        match ran {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => context.fail(Error::of_fault(&fault), || explain(&fault)),
             Err(_) => {

@@ -5,6 +5,7 @@ use super::device::{Device, device};
 use super::error::{Error, Result};
 use super::handle::Handle;
 use super::virtual_memory::Physical;
+use crate::check::{self, Checker, Init, calls, calls::Call, race};
 use crate::exec;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, VecDeque};
@@ -62,6 +63,10 @@ pub struct Allocation {
     /// A stream-ordered free was issued: the program may not name it again, though the stream has not got there yet.
     freeing: AtomicBool,
     freed: AtomicBool,
+    /// The call that made it.
+    pub made: Call,
+    /// Which bytes were written, if somebody checks that.
+    pub(crate) init: Option<Init>,
 }
 
 // SAFETY: the pointer is to bytes that any thread may access through raw copies; the rest is plain data.
@@ -73,6 +78,16 @@ impl Allocation {
     /// Host address of the byte at `offset`.
     pub fn at(&self, offset: u64) -> *mut u8 {
         self.host.wrapping_add(offset as usize)
+    }
+
+    /// What reports call it.
+    pub(super) fn place(&self) -> race::Place {
+        race::Place { id: self.id, len: self.len, made: self.made }
+    }
+
+    /// Whether the program has freed it, though its stream has not come there.
+    pub(super) fn is_freeing(&self) -> bool {
+        self.freeing.load(Ordering::Acquire)
     }
 
     /// Whether it was freed in the meantime.
@@ -193,6 +208,8 @@ pub(super) fn reserve(len: u64, align: u64) -> Result<u64> {
 
 fn enter(request: Request, start: u64, host: *mut u8, owner: Option<Arc<Physical>>) -> Arc<Allocation> {
     let Request { len, kind, device, context, flags, pool, writable } = request;
+    // The host may write the other kinds unseen, and memory that is shown at an address may be shown at several.
+    let checked = kind == Kind::Device && owner.is_none() && check::is_on(Checker::Memory);
     let allocation = Arc::new(Allocation {
         id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         start,
@@ -207,6 +224,8 @@ fn enter(request: Request, start: u64, host: *mut u8, owner: Option<Arc<Physical
         owner,
         freeing: AtomicBool::new(false),
         freed: AtomicBool::new(false),
+        made: calls::current(),
+        init: if checked { Init::new(len) } else { None },
     });
     TABLE.write().insert(start, allocation.clone());
     allocation
@@ -217,6 +236,7 @@ pub fn release(allocation: &Arc<Allocation>) {
     if allocation.freed.swap(true, Ordering::AcqRel) {
         return;
     }
+    race::forget(allocation.id);
     TABLE.write().remove(&allocation.start);
     {
         let mut freed = FREED.lock();

@@ -43,15 +43,18 @@ pub mod graph;
 pub mod handle;
 mod hardware;
 pub mod launch;
+pub mod leaks;
 pub mod memory;
 pub mod module;
 pub mod op;
 pub mod order;
 pub mod pool;
 pub mod stream;
+mod tasks;
 pub mod trace;
 pub mod value;
 pub mod virtual_memory;
+mod watcher;
 
 pub use error::{Error, Result, last_fault};
 

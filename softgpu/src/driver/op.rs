@@ -9,6 +9,8 @@ use super::memory::{self, Allocation};
 use super::order;
 use super::stream::{Point, Stream, as_callback};
 use super::value::Value;
+use crate::check::race::{self, Task};
+use crate::exec::AccessKind;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -47,6 +49,9 @@ impl HostFunction {
 
 /// A callback that also runs when the context has failed, and is told so. Runs once.
 pub type Callback = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// Bytes of an allocation, from and to, and what is done to them.
+pub(super) type Range<'a> = (&'a Allocation, u64, u64, AccessKind);
 
 /// One operation of a stream.
 pub enum Op {
@@ -111,6 +116,28 @@ impl Op {
         }
     }
 
+    /// The memory it accesses, as long as that is known before it runs; kernels tell as they run.
+    fn ranges(&self) -> Vec<Range<'_>> {
+        match self {
+            Self::Copy(copy) => copy.ranges(),
+            Self::Fill(fill) => fill.ranges(),
+            Self::Free(allocation) => vec![(&**allocation, 0, allocation.len, AccessKind::Write)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Tells the checkers what it accesses.
+    pub(super) fn check(&self, task: &Arc<Task>) {
+        if matches!(self, Self::Host(_) | Self::Callback(_) | Self::Value(_)) {
+            race::host_learns(Some(task));
+        }
+        for (allocation, start, end, kind) in self.ranges() {
+            if !allocation.is_freed() {
+                race::accessed(task, allocation.place(), start, end, kind);
+            }
+        }
+    }
+
     /// How long it runs alone when a seed decides.
     pub(super) fn patience(&self) -> Duration {
         match self {
@@ -120,7 +147,7 @@ impl Op {
     }
 
     /// Runs on the stream's thread. No lock is held.
-    pub(super) fn run(self, stream: &Stream) {
+    pub(super) fn run(self, stream: &Stream, task: Option<&Arc<Task>>) {
         let context = &*stream.context;
         match self {
             // These happen whatever became of the context.
@@ -131,13 +158,13 @@ impl Op {
             _ => {}
         }
         match self {
-            Self::Launch(launch) => launch.run(context),
+            Self::Launch(launch) => launch.run(context, task),
             Self::Copy(copy) => touch(context, copy.freed(), "copy", || copy.run()),
             Self::Fill(fill) => touch(context, fill.freed(), "fill", || fill.run()),
             Self::Value(value) => touch(context, value.freed(), "value operation", || value.run(context)),
             Self::Wait(points) => {
                 for point in points {
-                    point.wait(|| context.check().is_err());
+                    point.block(|| context.check().is_err());
                 }
             }
             Self::Host(function) => as_callback(|| function.call()),

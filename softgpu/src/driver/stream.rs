@@ -7,7 +7,9 @@ use super::error::{Error, Result};
 use super::handle::{Handle, Registry, fresh};
 use super::hardware::{self, Issue};
 use super::op::Op;
-use super::{order, trace};
+use super::{order, tasks, trace};
+use crate::check::race::{self, Task};
+use crate::check::{self, Checker};
 use parking_lot::{Condvar, Mutex};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -66,17 +68,47 @@ impl Progress {
 pub struct Point {
     progress: Arc<Progress>,
     number: u64,
+    /// What checkers know of it.
+    task: Option<Arc<Task>>,
 }
 
 impl Point {
+    /// What checkers know of it.
+    pub(super) fn task(&self) -> Option<&Arc<Task>> {
+        self.task.as_ref()
+    }
+
     /// Whether the stream has come here.
     pub fn reached(&self) -> bool {
         self.progress.done.load(Ordering::Acquire) >= self.number
     }
 
+    /// As [`Point::reached`], and the program is told.
+    pub(super) fn seen_reached(&self) -> bool {
+        let reached = self.reached();
+        if reached {
+            race::host_learns(self.task.as_ref());
+        }
+        reached
+    }
+
+    /// Whether there is no need to wait: the stream has come here, and nobody checks whether the program waited.
+    pub(super) fn is_settled(&self) -> bool {
+        self.task.is_none() && self.reached()
+    }
+
+    /// As [`Point::block`], for the program.
+    pub fn wait(&self, give_up: impl Fn() -> bool) -> bool {
+        let reached = self.block(give_up);
+        if reached {
+            race::host_learns(self.task.as_ref());
+        }
+        reached
+    }
+
     /// Blocks until the stream has come here or `give_up` holds; tells whether it came here. `give_up` is asked after
     /// each `wake_waiters`.
-    pub fn wait(&self, give_up: impl Fn() -> bool) -> bool {
+    pub(super) fn block(&self, give_up: impl Fn() -> bool) -> bool {
         if self.reached() {
             return true;
         }
@@ -107,7 +139,9 @@ pub(super) fn wake_waiters() {
 
 #[derive(Default)]
 struct Queue {
-    ops: VecDeque<Op>,
+    ops: VecDeque<(Op, Option<Arc<Task>>)>,
+    /// The last operation, as checkers know it.
+    last: Option<Arc<Task>>,
     issued: u64,
     has_worker: bool,
     closed: bool,
@@ -224,18 +258,28 @@ impl Stream {
 
     /// Puts operations on the queue, in order and with nothing between them; returns the position after the last.
     pub fn enqueue(self: &Arc<Self>, ops: impl IntoIterator<Item = Op>) -> Result<Point> {
+        self.enqueue_laid_out(ops, &[])
+    }
+
+    /// As [`Stream::enqueue`], for operations that only the edges of a graph order among each other. A layout of
+    /// nothing is a chain.
+    pub(super) fn enqueue_laid_out(
+        self: &Arc<Self>,
+        ops: impl IntoIterator<Item = Op>,
+        layout: &[tasks::Step],
+    ) -> Result<Point> {
         self.context.check()?;
         let Some(ops) = capture::take(self, ops.into_iter().collect())? else {
             // Captured, and so no position at all.
-            return Ok(Point { progress: self.progress.clone(), number: 0 });
+            return Ok(Point { progress: self.progress.clone(), number: 0, task: None });
         };
         if !self.blocking {
-            return self.push(None, ops);
+            return self.push(None, ops, layout);
         }
         // The null stream and its blocking siblings see one order of issue.
         let _order = self.context.order.lock();
         let others = self.legacy_waits();
-        self.push((!others.is_empty()).then_some(Op::Wait(others)), ops)
+        self.push((!others.is_empty()).then_some(Op::Wait(others)), ops, layout)
     }
 
     /// What work on this stream must wait for because of the null stream's rule.
@@ -246,19 +290,31 @@ impl Stream {
         } else {
             self.context.existing_null().map(|null| null.last_point()).into_iter().collect::<Vec<_>>()
         };
-        others.into_iter().filter(|point| !point.reached()).collect()
+        others.into_iter().filter(|point| !point.is_settled()).collect()
     }
 
-    fn push(self: &Arc<Self>, first: Option<Op>, ops: impl IntoIterator<Item = Op>) -> Result<Point> {
-        let Some(shared) = self.hardware else { return self.push_own(first, ops) };
+    fn push(
+        self: &Arc<Self>,
+        first: Option<Op>,
+        ops: impl IntoIterator<Item = Op>,
+        layout: &[tasks::Step],
+    ) -> Result<Point> {
+        let Some(shared) = self.hardware else {
+            return self.push_own(first.into_iter().collect(), ops, layout);
+        };
         let issue = Issue::on(self.context.device, shared);
-        let first = issue.before().into_iter().chain(first);
-        let point = self.push_own(None, first.chain(ops))?;
+        let first = issue.before().into_iter().chain(first).collect();
+        let point = self.push_own(first, ops, layout)?;
         issue.done(point.clone());
         Ok(point)
     }
 
-    fn push_own(self: &Arc<Self>, first: Option<Op>, ops: impl IntoIterator<Item = Op>) -> Result<Point> {
+    fn push_own(
+        self: &Arc<Self>,
+        first: Vec<Op>,
+        ops: impl IntoIterator<Item = Op>,
+        layout: &[tasks::Step],
+    ) -> Result<Point> {
         let mut queue = self.queue.lock();
         if queue.closed {
             return Err(Error::INVALID_HANDLE);
@@ -268,10 +324,18 @@ impl Stream {
             queue.has_worker = true;
         }
         let before = queue.ops.len();
-        queue.ops.extend(first.into_iter().chain(ops));
+        if check::is_on(Checker::Race) {
+            let shift = first.len();
+            let ops: Vec<Op> = first.into_iter().chain(ops).collect();
+            let (tasks, last) = tasks::of(&ops, layout, shift, self.handle, queue.last.as_ref());
+            queue.ops.extend(ops.into_iter().zip(tasks));
+            queue.last = last;
+        } else {
+            queue.ops.extend(first.into_iter().chain(ops).map(|op| (op, None)));
+        }
         queue.issued += (queue.ops.len() - before) as u64;
         self.work.notify_one();
-        let point = Point { progress: self.progress.clone(), number: queue.issued };
+        let point = Point { progress: self.progress.clone(), number: queue.issued, task: queue.last.clone() };
         drop(queue);
         order::enqueued(self);
         Ok(point)
@@ -279,9 +343,9 @@ impl Stream {
 
     /// Makes the stream wait for a position that it never comes to.
     pub(super) fn hang(self: &Arc<Self>) {
-        let never = Point { progress: self.progress.clone(), number: u64::MAX };
+        let never = Point { progress: self.progress.clone(), number: u64::MAX, task: None };
         // A stream that cannot take work stands still already.
-        let _ = self.push(None, [Op::Wait(vec![never])]);
+        let _ = self.push(None, [Op::Wait(vec![never])], &[]);
     }
 
     fn start_worker(self: &Arc<Self>) -> Result<()> {
@@ -293,7 +357,7 @@ impl Stream {
 
     fn run(self: Arc<Self>) {
         loop {
-            let op = {
+            let (op, task) = {
                 let mut queue = self.queue.lock();
                 loop {
                     let may = queue.granted || !order::is_active();
@@ -311,7 +375,12 @@ impl Stream {
             if !order::is_active() {
                 trace::line(|| format!("stream {:#x}: {}", self.handle, op.label()));
             }
-            op.run(&self);
+            if let Some(task) = &task
+                && self.context.check().is_ok()
+            {
+                op.check(task);
+            }
+            op.run(&self, task.as_ref());
             self.queue.lock().granted = false;
             self.progress.done.fetch_add(1, Ordering::Release);
             self.progress.wake();
@@ -326,7 +395,7 @@ impl Stream {
         if queue.granted {
             return Head { ready: false, passed, empty: false };
         }
-        while let Some(op) = queue.ops.front() {
+        while let Some((op, _)) = queue.ops.front() {
             if op.is_waiting() && self.context.check().is_ok() {
                 return Head { ready: false, passed, empty: false };
             }
@@ -348,7 +417,7 @@ impl Stream {
     /// Lets the first operation run; says what it is and for how long it may run alone.
     pub(super) fn grant(&self) -> Option<(String, Duration)> {
         let mut queue = self.queue.lock();
-        let op = queue.ops.front()?;
+        let (op, _) = queue.ops.front()?;
         let granted = (op.label(), op.patience());
         queue.granted = true;
         self.work.notify_one();
@@ -363,12 +432,13 @@ impl Stream {
 
     /// The position after everything issued so far.
     pub fn last_point(&self) -> Point {
-        Point { progress: self.progress.clone(), number: self.queue.lock().issued }
+        let queue = self.queue.lock();
+        Point { progress: self.progress.clone(), number: queue.issued, task: queue.last.clone() }
     }
 
     /// Whether everything issued so far is done.
     pub fn is_idle(&self) -> bool {
-        self.last_point().reached()
+        self.last_point().seen_reached()
     }
 
     /// Success if everything issued is done, else `NOT_READY`.

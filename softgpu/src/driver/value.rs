@@ -80,6 +80,11 @@ impl Value {
         }
     }
 
+    /// Whether it waits and does not write.
+    pub(super) fn is_wait(&self) -> bool {
+        self.until.is_some()
+    }
+
     /// What it is, in words.
     pub(super) fn label(&self) -> &'static str {
         if self.until.is_some() { "wait for a value" } else { "write of a value" }
@@ -91,6 +96,9 @@ impl Value {
     }
 
     fn store(&self) {
+        if let Some(init) = &self.allocation.init {
+            init.set(self.offset, if self.is_64 { 8 } else { 4 });
+        }
         let at = self.allocation.at(self.offset);
         if self.is_64 {
             // SAFETY: `new` checked the range and the alignment; the allocation keeps the bytes.

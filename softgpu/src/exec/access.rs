@@ -28,7 +28,10 @@ pub(crate) type LoadFn = unsafe fn(&mut Spaces<'_>, &mut Regs, u32, &Access, u32
 pub(crate) type StoreFn = unsafe fn(&mut Spaces<'_>, &Regs, u32, &Access, u32) -> Result<(), Failed>;
 
 /// Loads and stores compiled for this CPU.
-pub(crate) fn functions() -> (LoadFn, StoreFn) {
+pub(crate) fn functions(watched: bool) -> (LoadFn, StoreFn) {
+    if watched {
+        return (watched_load, watched_store);
+    }
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,bmi2,lzcnt,popcnt"))]
     fn wide_load(s: &mut Spaces<'_>, r: &mut Regs, first: u32, a: &Access, m: u32) -> Result<(), Failed> {
         load_lanes(s, r, first, a, m)
@@ -44,6 +47,19 @@ pub(crate) fn functions() -> (LoadFn, StoreFn) {
         store_lanes(s, r, first, a, m)
     }
     if wide_cpu() { (wide_load, wide_store) } else { (base_load, base_store) }
+}
+
+fn watched_load(s: &mut Spaces<'_>, r: &mut Regs, first: u32, a: &Access, m: u32) -> Result<(), Failed> {
+    let addresses = addresses(r, a);
+    load_lanes(s, r, first, a, m)?;
+    s.tell(first, a, &addresses, m, AccessKind::Read);
+    Ok(())
+}
+
+fn watched_store(s: &mut Spaces<'_>, r: &Regs, first: u32, a: &Access, m: u32) -> Result<(), Failed> {
+    store_lanes(s, r, first, a, m)?;
+    s.tell(first, a, &addresses(r, a), m, AccessKind::Write);
+    Ok(())
 }
 
 /// Calls `f` for each lane of a mask; whole warps get a plain loop.
@@ -275,6 +291,9 @@ pub(crate) fn atom(
         // SAFETY: `find` checked the lanes of the mask for the whole access.
         old[lane] = unsafe { cells::atom(at[lane], atom.op, atom.ty, b[lane], c[lane]) };
     });
+    if spaces.is_watched() {
+        spaces.tell(first_thread, access, &addresses, mask, AccessKind::Atomic);
+    }
     if d != NONE {
         regs.write_bits(d, wide, mask, &old);
     }

@@ -31,7 +31,8 @@ impl<'l> Machine<'l> {
             u64::from(threads),
             code.sites,
         );
-        let (load, store) = access::functions();
+        let spaces = spaces.watched(launch);
+        let (load, store) = access::functions(launch.watch.is_some());
         let shared = Shared { code, spaces, clock: 0, stirred: false, load, store, arrived: [0; 16] };
         let warps = (0..threads.div_ceil(32)).map(|n| Warp::new(code, n * 32)).collect();
         let mut machine = Self { launch, shared, warps, threads, block: [0; 3] };
@@ -81,6 +82,7 @@ impl<'l> Machine<'l> {
     /// Runs one block to its end.
     pub(crate) fn run(&mut self, block: [u32; 3]) -> Result<(), Fault> {
         self.block = block;
+        self.shared.spaces.block = block;
         self.shared.arrived = [0; 16];
         for warp in &mut self.warps {
             for (slot, value, _) in &self.shared.code.consts {

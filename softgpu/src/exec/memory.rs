@@ -1,8 +1,9 @@
 //! Where addresses lead: checks every access to the byte and turns it into a host pointer.
 
-use super::code::Where;
-use super::fault::AccessKind;
-use super::{Memory, space};
+use super::code::{Access, Instr, Op, Where};
+use super::fault::{AccessKind, Place};
+use super::regs::LANES;
+use super::{Accesses, Launch, Memory, Watch, space};
 
 /// Bytes with the alignment of the widest element.
 #[derive(Debug)]
@@ -64,6 +65,10 @@ pub(crate) struct Spaces<'l> {
     local_size: u64,
     /// The extent that each memory instruction met last: nearly always the one it will meet again.
     sites: Vec<View>,
+    /// Who is told of accesses, and the launch they belong to.
+    watch: Option<(&'l dyn Watch, &'l Launch<'l>)>,
+    /// The block that runs.
+    pub block: [u32; 3],
 }
 
 impl<'l> Spaces<'l> {
@@ -83,7 +88,54 @@ impl<'l> Spaces<'l> {
             local: Bytes::new(local_size * threads),
             local_size,
             sites: vec![View::EMPTY; sites as usize],
+            watch: None,
+            block: [0; 3],
         }
+    }
+
+    pub(crate) fn watched(mut self, launch: &'l Launch<'l>) -> Self {
+        self.watch = launch.watch.map(|watch| (watch, launch));
+        self
+    }
+
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Tells of an access that went well, if it was one to the device's memory.
+    pub(crate) fn tell(
+        &self,
+        first_thread: u32,
+        access: &Access,
+        addresses: &[u64; LANES],
+        mask: u32,
+        kind: AccessKind,
+    ) {
+        let Some((watch, launch)) = self.watch else { return };
+        if !matches!(access.space, Where::Global | Where::Generic) {
+            return;
+        }
+        let is_window =
+            |address: u64| matches!(address & space::WINDOW, space::SHARED | space::LOCAL | space::PARAM);
+        let mask = (0..LANES).filter(|lane| mask >> lane & 1 == 1 && !is_window(addresses[*lane]));
+        let mask = mask.fold(0, |mask, lane| mask | 1 << lane);
+        let place = |lane: u32| {
+            let thread = first_thread + lane;
+            let [width, height, _] = launch.block;
+            let is_it = |instr: &&Instr| match &instr.op {
+                Op::Load(other) | Op::Store(other) => other.site == access.site,
+                Op::Atom(atom) => atom.access.site == access.site,
+                _ => false,
+            };
+            Place {
+                kernel: launch.kernel.name.clone(),
+                line: launch.kernel.code.instrs.iter().find(is_it).map_or(0, |instr| instr.line),
+                block: self.block,
+                thread: [thread % width, thread / width % height, thread / width / height],
+            }
+        };
+        let bytes = u32::from(access.size) * u32::from(access.lanes);
+        watch.touched(Accesses { addresses, mask, bytes, kind }, &place);
     }
 
     pub(crate) fn params(&self) -> &'l [u8] {

@@ -27,6 +27,25 @@ pub trait Memory: Sync {
     fn find(&self, address: u64) -> Option<Extent>;
 }
 
+/// One memory instruction of a warp that went well.
+#[derive(Clone, Copy, Debug)]
+pub struct Accesses<'a> {
+    /// The device address of each lane.
+    pub addresses: &'a [u64; 32],
+    /// The lanes that took part.
+    pub mask: u32,
+    /// Bytes per lane.
+    pub bytes: u32,
+    /// What they did.
+    pub kind: AccessKind,
+}
+
+/// Sees what a kernel does to the device's memory.
+pub trait Watch: Sync {
+    /// Called after each instruction; `place` tells where a lane stands.
+    fn touched(&self, accesses: Accesses<'_>, place: &dyn Fn(u32) -> Place);
+}
+
 /// One allocation: device addresses `start..start + len`, and where its bytes are in this process.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
@@ -62,6 +81,8 @@ pub struct Launch<'a> {
     pub globals: &'a [u64],
     /// The device's memory.
     pub memory: &'a dyn Memory,
+    /// Is told of every access to the device's memory.
+    pub watch: Option<&'a dyn Watch>,
     /// Set by another thread to stop the kernel soon; it then ends with [`Fault::Stopped`].
     pub stop: &'a AtomicBool,
 }

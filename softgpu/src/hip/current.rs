@@ -35,6 +35,7 @@ fn primary(device: &'static Device) -> Result<Arc<Context>> {
         device.release_primary()?;
     }
     holders.runtime = true;
+    device.held_by_runtime();
     Ok(context)
 }
 

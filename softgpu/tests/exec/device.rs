@@ -109,6 +109,7 @@ impl Device {
             params: &bytes,
             globals: &self.globals,
             memory: self,
+            watch: None,
             stop: &self.stop,
         })
     }

@@ -7,6 +7,7 @@ use crate::driver::event::{Event, Stamp};
 use crate::driver::handle::{Handle, Registry};
 use crate::driver::op::Op;
 use crate::driver::stream::{Point, Stream};
+use crate::driver::tasks::Step;
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -181,22 +182,42 @@ impl Plan {
         Cow::Owned(order)
     }
 
-    fn flatten(&self, ops: &mut Vec<Op>, records: &mut Vec<(Arc<Event>, Arc<Stamp>)>) {
-        for node in self.launch_order().iter().map(|at| &self.nodes[*at]).filter(|node| node.enabled) {
-            match &node.work {
-                Work::Empty | Work::Allocate(_) | Work::Free(_) => {}
-                Work::Launch(launch) => ops.push(Op::Launch(launch.clone())),
-                Work::Copy(copy) => ops.extend(copy.clone().map(Op::Copy)),
-                Work::Fill(fill) => ops.extend(fill.clone().map(Op::Fill)),
-                Work::Record(event) => {
-                    let stamp = Arc::new(Stamp::default());
-                    ops.push(Op::Record(stamp.clone()));
-                    records.push((event.clone(), stamp));
-                }
-                Work::WaitEvent(event) => ops.extend(event.pending().map(|point| Op::Wait(vec![point]))),
-                Work::Host(function) => ops.push(Op::Host(*function)),
-                Work::Child(_) => node.child.iter().for_each(|child| child.flatten(ops, records)),
+    /// The operations of a launch of `exec`. What a child runs counts as one node.
+    fn flatten(
+        &self,
+        exec: Handle,
+        ops: &mut Vec<Op>,
+        records: &mut Vec<(Arc<Event>, Arc<Stamp>)>,
+    ) -> Vec<Step> {
+        let sequence = |node: &ExecNode| exec << 32 | node.handle & 0xffff_ffff;
+        let mut steps = Vec::new();
+        for node in self.launch_order().iter().map(|at| &self.nodes[*at]) {
+            let first = ops.len();
+            if node.enabled {
+                node.put(exec, ops, records);
             }
+            let after = node.after.iter().map(|before| sequence(&self.nodes[*before])).collect();
+            steps.push(Step { ops: first..ops.len(), sequence: sequence(node), after });
+        }
+        steps
+    }
+}
+
+impl ExecNode {
+    fn put(&self, exec: Handle, ops: &mut Vec<Op>, records: &mut Vec<(Arc<Event>, Arc<Stamp>)>) {
+        match &self.work {
+            Work::Empty | Work::Allocate(_) | Work::Free(_) => {}
+            Work::Launch(launch) => ops.push(Op::Launch(launch.clone())),
+            Work::Copy(copy) => ops.extend(copy.clone().map(Op::Copy)),
+            Work::Fill(fill) => ops.extend(fill.clone().map(Op::Fill)),
+            Work::Record(event) => {
+                let stamp = Arc::new(Stamp::default());
+                ops.push(Op::Record(stamp.clone()));
+                records.push((event.clone(), stamp));
+            }
+            Work::WaitEvent(event) => ops.extend(event.pending().map(|point| Op::Wait(vec![point]))),
+            Work::Host(function) => ops.push(Op::Host(*function)),
+            Work::Child(_) => self.child.iter().for_each(|child| drop(child.flatten(exec, ops, records))),
         }
     }
 }
@@ -283,6 +304,11 @@ impl From<Instantiate> for Error {
 }
 
 impl GraphExec {
+    /// The context it belongs to.
+    pub(in crate::driver) fn context(&self) -> Handle {
+        self.context
+    }
+
     /// Destroys an executable. Launches that were made still run.
     pub fn destroy(handle: Handle) -> Result<()> {
         EXECS.remove(handle).map(drop)
@@ -356,14 +382,15 @@ impl GraphExec {
         let mut last = self.last.lock();
         let mut ops = Vec::new();
         let mut records = Vec::new();
-        ops.extend(last.as_ref().filter(|point| !point.reached()).map(|point| Op::Wait(vec![point.clone()])));
-        let memory = {
+        ops.extend(
+            last.as_ref().filter(|point| !point.is_settled()).map(|point| Op::Wait(vec![point.clone()])),
+        );
+        let (steps, memory) = {
             let plan = self.plan.lock();
-            plan.flatten(&mut ops, &mut records);
-            plan.memory()
+            (plan.flatten(self.handle, &mut ops, &mut records), plan.memory())
         };
         memory.check(self.flags & AUTO_FREE != 0)?;
-        let point = stream.enqueue(ops)?;
+        let point = stream.enqueue_laid_out(ops, &steps)?;
         memory.apply();
         for (event, stamp) in records {
             event.recorded(point.clone(), stamp);

@@ -49,6 +49,11 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// The context it belongs to.
+    pub(super) fn context(&self) -> Handle {
+        self.context
+    }
+
     /// Makes an empty graph.
     pub fn create(context: &Context) -> Arc<Self> {
         Self::register(context.handle, false)
