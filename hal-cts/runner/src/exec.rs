@@ -8,7 +8,11 @@ use hal_cts::Case;
 use std::io::Read as _;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+/// How long the last holder of a device may take to let go. A case that keeps it for good is reported by other means.
+const LAST_HOLDER: Duration = Duration::from_secs(5);
 
 /// Finds the target and tells what it can run.
 pub fn probe(target: &Target) {
@@ -96,11 +100,14 @@ fn run(target: &Target, id: &str) -> Result<(), String> {
         return Err(format!("the device cannot run it: {reason}"));
     }
     let teardown = Arc::new(Mutex::new(None));
+    // Closes when the device is gone with all that knows its parameters.
+    let (held, gone) = mpsc::channel::<()>();
     let params = DeviceParams {
         encoding: case.encoding,
         on_teardown: Some({
             let teardown = teardown.clone();
             Arc::new(move |report: &TeardownReport| {
+                let _ = &held;
                 *teardown.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
             })
         }),
@@ -112,7 +119,9 @@ fn run(target: &Target, id: &str) -> Result<(), String> {
     remember_panics(&last_panic);
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| (case.run)(&device)));
     let lost = device.lost();
-    drop(device);
+    drop((device, params));
+    // A callback that is still running may hold the device for a moment longer than the case.
+    let _ = gone.recv_timeout(LAST_HOLDER);
     match outcome {
         Ok(outcome) => outcome.map_err(|failure| failure.to_string())?,
         Err(_) => {
