@@ -49,6 +49,7 @@ mod deadlines;
 #[cfg(unix)]
 mod descriptor;
 mod dispatch;
+mod encoding;
 mod executable;
 mod failure;
 mod fences;
@@ -107,6 +108,7 @@ pub fn cases() -> Vec<Case> {
         transfer::CASES,
         recording::CASES,
         binding::CASES,
+        encoding::CASES,
         executable::CASES,
         code::CASES,
         dispatch::CASES,
