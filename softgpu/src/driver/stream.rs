@@ -97,7 +97,7 @@ impl Point {
         self.task.is_none() && self.reached()
     }
 
-    /// As [`Point::block`], for the program.
+    /// As `block`, for the program.
     pub fn wait(&self, give_up: impl Fn() -> bool) -> bool {
         let reached = self.block(give_up);
         if reached {
