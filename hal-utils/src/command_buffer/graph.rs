@@ -20,7 +20,10 @@ use super::step::Step;
 use crate::core::Core;
 use crate::native::{GraphExec, Native};
 use crate::sync::{Arc, Mutex};
-use hal_core::{BufferRange, ErrorKind, Result};
+use hal_core::{BufferRange, Error, Result};
+
+/// `CUDA_ERROR_INVALID_VALUE`, `hipErrorInvalidValue`.
+const INVALID_VALUE: i64 = 1;
 
 pub(crate) struct Graph<N: Native> {
     core: Arc<Core<N>>,
@@ -135,7 +138,7 @@ impl<N: Native> Graph<N> {
             // Before it is destroyed, which a driver that is being torn down must not be asked to do.
             match self.core.inspect(bound) {
                 Ok(()) => return Ok(instance),
-                Err(error) if error.kind() == ErrorKind::InvalidArgument => {}
+                Err(error) if cannot_be_changed_so(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -149,6 +152,12 @@ impl<N: Native> Graph<N> {
         // SAFETY: the device is current; the command buffer, and submissions with their bindings, keep what is used.
         unsafe { Instance::build(&self.core, &self.steps, &self.plan, self.slots, bindings) }
     }
+}
+
+/// Only an invalid value says so, 1 in both APIs (`cuGraphExecKernelNodeSetParams` and its kin). An invalid handle, which
+/// is an `InvalidArgument` as well, would be a fault of ours and must not go unseen.
+fn cannot_be_changed_so(error: &Error) -> bool {
+    error.native().is_some_and(|native| native.code == INVALID_VALUE)
 }
 
 impl<N: Native> Drop for Lease<N> {
